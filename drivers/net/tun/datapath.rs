@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Frames between a program's buffers and the stack.
+
+use crate::{
+    device::Tun,
+    flags::{
+        self,
+        Kind, //
+    },
+    frame::{
+        self,
+        Layout,
+        PI_LEN,
+        VLAN_OFFSET, //
+    },
+    queue::Queue, //
+};
+use kernel::{
+    iov::{
+        IovIterDest,
+        IovIterSource, //
+    },
+    net::{
+        device::Device,
+        receive::{
+            Frame,
+            ETH_HLEN, //
+        },
+        skbuff::{
+            self,
+            DropReason,
+            SkBuff, //
+        },
+        sock::{
+            Built,
+            Sock, //
+        }, //
+    },
+    prelude::*,
+    uapi, //
+};
+
+/// A frame that was not received: why, and what the writer is told.
+struct Refused {
+    skb: Option<SkBuff>,
+    reason: DropReason,
+    error: Error,
+}
+
+impl Refused {
+    fn new(skb: SkBuff, reason: DropReason, error: Error) -> Self {
+        Self {
+            skb: Some(skb),
+            reason,
+            error,
+        }
+    }
+
+    fn without_frame(error: Error) -> Self {
+        Self {
+            skb: None,
+            reason: DropReason::NOT_SPECIFIED,
+            error,
+        }
+    }
+}
+
+impl Tun {
+    /// A program writes one record. Returns its length.
+    pub(crate) fn write(
+        dev: &Device<Self>,
+        queue: &Sock<Queue>,
+        from: &mut IovIterSource<'_>,
+        nonblocking: bool,
+    ) -> Result<usize> {
+        let total = from.len();
+        let flags = dev.flags_now();
+        let mut len = total;
+
+        let mut protocol = (uapi::ETH_P_IP as u16).to_be();
+        if flags & flags::NO_PI == 0 {
+            len = len.checked_sub(PI_LEN).ok_or(EINVAL)?;
+            let mut pi = [0; PI_LEN];
+            if from.copy_from_iter(&mut pi) != PI_LEN {
+                return Err(EFAULT);
+            }
+            protocol = frame::pi_protocol(pi);
+        }
+        let kind = Kind::of(flags);
+        if kind == Kind::Tap && len < ETH_HLEN {
+            return Err(EINVAL);
+        }
+
+        match Self::build(queue, kind, from, len, nonblocking)
+            .and_then(|skb| Self::inject(dev, queue, flags, skb, protocol, len))
+        {
+            Ok(()) => Ok(total),
+            Err(refused) => {
+                if refused.error != EAGAIN {
+                    dev.count_rx_dropped();
+                }
+                if let Some(skb) = refused.skb {
+                    skb.drop_reason(refused.reason);
+                }
+                Err(refused.error)
+            }
+        }
+    }
+
+    /// Copies a frame into a new buffer.
+    fn build(
+        queue: &Sock<Queue>,
+        kind: Kind,
+        from: &mut IovIterSource<'_>,
+        len: usize,
+        nonblocking: bool,
+    ) -> Result<SkBuff, Refused> {
+        let headroom = match kind {
+            Kind::Tun => skbuff::pad(),
+            Kind::Tap => skbuff::pad() + skbuff::ip_align(),
+        };
+        // A page where all is in user space and at hand: what the socket sends is not limited.
+        if kind == Kind::Tap && nonblocking && queue.send_buffer() == i32::MAX {
+            if let Some(built) = queue.build_skb(from, len) {
+                return built.map_err(Refused::without_frame);
+            }
+        }
+        let linear = len.min(skbuff::max_head(headroom));
+        let mut skb = queue
+            .alloc_skb(headroom, len, linear, nonblocking)
+            .map_err(Refused::without_frame)?;
+        match skb.copy_from_iter(from, len) {
+            Ok(()) => Ok(skb),
+            Err(_) => Err(Refused::new(skb, DropReason::SKB_UCOPY_FAULT, EFAULT)),
+        }
+    }
+
+    /// Hands a frame of `len` bytes to the stack.
+    fn inject(
+        dev: &Device<Self>,
+        queue: &Sock<Queue>,
+        flags: u32,
+        mut skb: SkBuff,
+        protocol: u16,
+        len: usize,
+    ) -> Result<(), Refused> {
+        let frame = match Kind::of(flags) {
+            Kind::Tun => {
+                let protocol = if flags & flags::NO_PI == 0 {
+                    Some(protocol)
+                } else {
+                    skb.first_byte().and_then(frame::ip_protocol)
+                };
+                let Some(protocol) = protocol else {
+                    return Err(Refused::new(skb, DropReason::NOT_SPECIFIED, EINVAL));
+                };
+                dev.frame(skb).protocol(protocol)
+            }
+            Kind::Tap => dev
+                .frame(skb)
+                .ethernet()
+                .map_err(|skb| Refused::new(skb, DropReason::HDR_TRUNC, ENOMEM))?,
+        };
+        Self::deliver(dev, queue, frame, len)
+    }
+
+    /// The last steps of a received frame.
+    #[inline]
+    fn deliver(
+        dev: &Device<Self>,
+        queue: &Sock<Queue>,
+        mut frame: Frame<'_, Self>,
+        len: usize,
+    ) -> Result<(), Refused> {
+        let index = queue.index();
+        frame.finish_headers(index as u16);
+        // Dissecting costs: only where there is a choice of queues.
+        let hash = if dev.count() > 1 && !queue.is_disabled() {
+            frame.symmetric_hash()
+        } else {
+            0
+        };
+        frame
+            .deliver()
+            .map_err(|skb| Refused::new(skb, DropReason::DEV_READY, EIO))?;
+        dev.count_rx(len);
+        if hash != 0 {
+            dev.learn_flow(hash, index);
+        }
+        Ok(())
+    }
+
+    /// A frame of a batch that vhost-net built. It is Ethernet, whatever the device is.
+    pub(crate) fn write_built(dev: &Device<Self>, queue: &Sock<Queue>, built: Built<'_>) -> Result {
+        let len = built.len();
+        if len < ETH_HLEN {
+            return Err(EINVAL);
+        }
+        let skb = built.into_skb()?;
+        let frame = dev.frame(skb).ethernet().map_err(|skb| {
+            skb.drop_reason(DropReason::HDR_TRUNC);
+            ENOMEM
+        })?;
+        Self::deliver(dev, queue, frame, len).map_err(|refused| {
+            if let Some(skb) = refused.skb {
+                skb.drop_reason(refused.reason);
+            }
+            refused.error
+        })
+    }
+
+    /// Copies a frame to a program's buffer and ends it. Returns the length of the whole record,
+    /// which may be more than the buffer has.
+    pub(crate) fn read(
+        dev: &Device<Self>,
+        skb: SkBuff,
+        to: &mut IovIterDest<'_>,
+    ) -> Result<usize> {
+        match Self::copy_out(dev, &skb, to) {
+            Ok(total) => {
+                skb.consume();
+                Ok(total)
+            }
+            Err(e) => {
+                skb.drop_reason(DropReason::NOT_SPECIFIED);
+                Err(e)
+            }
+        }
+    }
+
+    fn copy_out(dev: &Device<Self>, skb: &SkBuff, to: &mut IovIterDest<'_>) -> Result<usize> {
+        let tag = skb.vlan_tag();
+        let layout = Layout::new(dev.flags_now(), skb.len(), tag.is_some());
+        if layout.pi {
+            if to.len() < PI_LEN {
+                return Err(EINVAL);
+            }
+            let pi = frame::pi(skb.protocol(), to.len() < layout.total);
+            if to.copy_to_iter(&pi) != PI_LEN {
+                return Err(EFAULT);
+            }
+        }
+
+        // A fault while copying the frame itself is not reported, as programs know it.
+        let mut offset = 0;
+        let mut room = true;
+        if let Some(tag) = tag {
+            offset = VLAN_OFFSET;
+            let bytes = frame::tag_bytes(tag);
+            room = skb.copy_to_iter(0, to, VLAN_OFFSET).is_ok()
+                && !to.is_empty()
+                && to.copy_to_iter(&bytes) == bytes.len()
+                && !to.is_empty();
+        }
+        if room {
+            let _ = skb.copy_to_iter(offset, to, skb.len().saturating_sub(offset));
+        }
+        dev.count_tx(1, layout.frame);
+        Ok(layout.total)
+    }
+}

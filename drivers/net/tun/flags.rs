@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The flags of `TUNSETIFF`, and which go together.
+//!
+//! C header: [`include/uapi/linux/if_tun.h`](srctree/include/uapi/linux/if_tun.h)
+
+use kernel::{
+    prelude::*,
+    uapi, //
+};
+
+/// A layer-3 device.
+pub(crate) const TUN: u32 = uapi::IFF_TUN;
+/// A layer-2 device.
+pub(crate) const TAP: u32 = uapi::IFF_TAP;
+/// No carrier at first.
+pub(crate) const NO_CARRIER: u32 = uapi::IFF_NO_CARRIER;
+/// Stop the tx queue when the ring is full.
+pub(crate) const BACKPRESSURE: u32 = uapi::IFF_BACKPRESSURE;
+/// More than one queue.
+pub(crate) const MULTI_QUEUE: u32 = uapi::IFF_MULTI_QUEUE;
+/// `TUNSETQUEUE`: into use.
+pub(crate) const ATTACH_QUEUE: u32 = uapi::IFF_ATTACH_QUEUE;
+/// `TUNSETQUEUE`: out of use. `TUNGETIFF`: it is.
+pub(crate) const DETACH_QUEUE: u32 = uapi::IFF_DETACH_QUEUE;
+/// The device stays when its last file closes.
+pub(crate) const PERSIST: u32 = uapi::IFF_PERSIST;
+/// Frames carry no packet information.
+pub(crate) const NO_PI: u32 = uapi::IFF_NO_PI;
+/// `TUNGETIFF`: the file has no socket filter. The same bit as [`NO_PI`].
+pub(crate) const NOFILTER: u32 = uapi::IFF_NOFILTER;
+/// Accepted and kept, without effect.
+pub(crate) const ONE_QUEUE: u32 = uapi::IFF_ONE_QUEUE;
+/// Only make a device, do not join one.
+pub(crate) const EXCL: u32 = uapi::IFF_TUN_EXCL;
+
+/// The type of a device.
+pub(crate) const TYPE: u32 = TUN | TAP;
+
+/// What a request can ask of a device, and a later one can change.
+pub(crate) const FEATURES: u32 = NO_PI | ONE_QUEUE | MULTI_QUEUE | BACKPRESSURE;
+
+/// The answer to `TUNGETFEATURES`.
+pub(crate) const SUPPORTED: u32 = TUN | TAP | NO_CARRIER | FEATURES;
+
+/// Flags of the C driver that are not built here: refused, so that no program relies on them.
+pub(crate) const UNSUPPORTED: u32 = uapi::IFF_NAPI | uapi::IFF_NAPI_FRAGS | uapi::IFF_VNET_HDR;
+
+/// The two kinds of device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// IP packets.
+    Tun,
+    /// Ethernet frames.
+    Tap,
+}
+
+impl Kind {
+    /// The kind that a request to make a device asks for: TUN where it names both. `EINVAL` where
+    /// it names none.
+    pub(crate) fn requested(flags: u32) -> Result<Self> {
+        if flags & TUN != 0 {
+            Ok(Self::Tun)
+        } else if flags & TAP != 0 {
+            Ok(Self::Tap)
+        } else {
+            Err(EINVAL)
+        }
+    }
+
+    /// The kind of a device with these flags.
+    #[inline]
+    pub(crate) fn of(flags: u32) -> Self {
+        if flags & TYPE == TAP {
+            Self::Tap
+        } else {
+            Self::Tun
+        }
+    }
+
+    /// Its flag.
+    pub(crate) fn flag(self) -> u32 {
+        match self {
+            Self::Tun => TUN,
+            Self::Tap => TAP,
+        }
+    }
+
+    /// The name of a device that was not given one.
+    pub(crate) fn name_pattern(self) -> &'static [u8] {
+        match self {
+            Self::Tun => b"tun%d",
+            Self::Tap => b"tap%d",
+        }
+    }
+}
+
+/// The device's flags with its features replaced by those of a request.
+pub(crate) fn with_features(device: u32, request: u32) -> u32 {
+    (device & !FEATURES) | (request & FEATURES)
+}
+
+/// The flags as `TUNGETIFF` and sysfs show them.
+pub(crate) fn visible(device: u32) -> u32 {
+    device & (FEATURES | PERSIST | TYPE)
+}

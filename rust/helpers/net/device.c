@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include <linux/etherdevice.h>
+#include <linux/netdevice.h>
+
+#ifdef CONFIG_NET
+
+__rust_helper void *rust_helper_netdev_priv(const struct net_device *dev)
+{
+	return netdev_priv(dev);
+}
+
+__rust_helper void rust_helper_dev_hold(struct net_device *dev)
+{
+	dev_hold(dev);
+}
+
+__rust_helper void rust_helper_dev_put(struct net_device *dev)
+{
+	dev_put(dev);
+}
+
+__rust_helper struct net *rust_helper_dev_net(const struct net_device *dev)
+{
+	return dev_net(dev);
+}
+
+__rust_helper void rust_helper_dev_net_set(struct net_device *dev,
+					   struct net *net)
+{
+	dev_net_set(dev, net);
+}
+
+__rust_helper bool rust_helper_netif_running(const struct net_device *dev)
+{
+	return netif_running(dev);
+}
+
+__rust_helper bool rust_helper_netif_carrier_ok(const struct net_device *dev)
+{
+	return netif_carrier_ok(dev);
+}
+
+__rust_helper void rust_helper_eth_hw_addr_random(struct net_device *dev)
+{
+	eth_hw_addr_random(dev);
+}
+
+__rust_helper void rust_helper_unregister_netdevice(struct net_device *dev)
+{
+	unregister_netdevice(dev);
+}
+
+__rust_helper void rust_helper_dev_sw_netstats_rx_add(struct net_device *dev,
+						      unsigned int len)
+{
+	dev_sw_netstats_rx_add(dev, len);
+}
+
+__rust_helper void rust_helper_dev_sw_netstats_tx_add(struct net_device *dev,
+						      unsigned int packets,
+						      unsigned int len)
+{
+	dev_sw_netstats_tx_add(dev, packets, len);
+}
+
+__rust_helper void
+rust_helper_dev_core_stats_rx_dropped_inc(struct net_device *dev)
+{
+	dev_core_stats_rx_dropped_inc(dev);
+}
+
+__rust_helper void
+rust_helper_dev_core_stats_tx_dropped_inc(struct net_device *dev)
+{
+	dev_core_stats_tx_dropped_inc(dev);
+}
+
+__rust_helper void rust_helper_preempt_disable(void)
+{
+	preempt_disable();
+}
+
+__rust_helper void rust_helper_preempt_enable(void)
+{
+	preempt_enable();
+}
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Frames on their way from a driver into the stack.
+//!
+//! C headers: [`include/linux/netdevice.h`](srctree/include/linux/netdevice.h),
+//! [`include/linux/etherdevice.h`](srctree/include/linux/etherdevice.h)
+
+use super::{
+    device::{
+        Device,
+        Private, //
+    },
+    skbuff::{
+        DropReason,
+        SkBuff, //
+    }, //
+};
+use crate::{
+    bindings,
+    prelude::*,
+    sync::{
+        bh,
+        rcu, //
+    }, //
+};
+
+/// The length of an Ethernet header.
+pub const ETH_HLEN: usize = bindings::ETH_HLEN as usize;
+
+/// A frame that a device is about to receive.
+///
+/// It refers to the device, which the lifetime keeps. Made by [`Device::frame`], it becomes a
+/// received one by a protocol ([`ethernet`](Self::ethernet) or [`protocol`](Self::protocol)) and
+/// [`deliver`](Self::deliver), or falls back to an [`SkBuff`] to be dropped.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::net::{device::{Device, Private}, skbuff::{DropReason, SkBuff}};
+///
+/// fn receive<T: Private>(dev: &Device<T>, skb: SkBuff) -> Result {
+///     let mut frame = dev.frame(skb).ethernet().map_err(|skb| {
+///         skb.drop_reason(DropReason::HDR_TRUNC);
+///         ENOMEM
+///     })?;
+///     frame.finish_headers(0);
+///     frame.deliver().map_err(|skb| {
+///         skb.drop_reason(DropReason::DEV_READY);
+///         EIO
+///     })
+/// }
+/// ```
+#[must_use = "deliver the frame or drop it with a reason"]
+pub struct Frame<'dev, T: Private> {
+    skb: SkBuff,
+    dev: &'dev Device<T>,
+}
+
+impl<T: Private> Device<T> {
+    /// A frame for this device to receive.
+    #[inline]
+    pub fn frame(&self, mut skb: SkBuff) -> Frame<'_, T> {
+        skb.set_dev(self.as_raw());
+        Frame { skb, dev: self }
+    }
+}
+
+impl<T: Private> Frame<'_, T> {
+    /// Takes the Ethernet header off, and the protocol and the kind of receiver from it.
+    ///
+    /// Gives the buffer back if it does not hold one.
+    #[inline]
+    pub fn ethernet(mut self) -> Result<Self, SkBuff> {
+        if !self.skb.may_pull(ETH_HLEN) {
+            return Err(self.skb);
+        }
+        let raw = self.skb.as_raw();
+        // SAFETY: The header is linear; the buffer is ours.
+        let proto = unsafe { bindings::eth_type_trans(raw, self.dev.as_raw()) };
+        self.skb.set_protocol(proto);
+        Ok(self)
+    }
+
+    /// Sets the protocol of a frame without a link-layer header, as it lies in memory.
+    #[inline]
+    pub fn protocol(mut self, proto: u16) -> Self {
+        self.skb.set_protocol(proto);
+        self
+    }
+
+    /// See [`SkBuff::finish_headers`].
+    #[inline]
+    pub fn finish_headers(&mut self, rx_queue: u16) {
+        self.skb.finish_headers(rx_queue)
+    }
+
+    /// See [`Borrowed::symmetric_hash`](super::skbuff::Borrowed::symmetric_hash).
+    #[inline]
+    pub fn symmetric_hash(&self) -> u32 {
+        self.skb.symmetric_hash()
+    }
+
+    /// Hands the frame to the stack, on this CPU, before it returns.
+    ///
+    /// Gives the buffer back if the device is down. Process context or softirq.
+    #[inline]
+    pub fn deliver(self) -> Result<(), SkBuff> {
+        let _rcu = rcu::read_lock();
+        // Under RCU, so that a device that goes down meanwhile stays until the stack is done:
+        // unregistering closes it, clears IFF_UP and waits for a grace period.
+        if !self.dev.is_up() {
+            return Err(self.skb);
+        }
+        let _bh = bh::disable();
+        // SAFETY: The buffer is given up; its device is up.
+        unsafe { bindings::netif_receive_skb(self.skb.into_raw().as_ptr()) };
+        Ok(())
+    }
+
+    /// Ends it as a drop.
+    #[inline]
+    pub fn drop_reason(self, reason: DropReason) {
+        self.skb.drop_reason(reason)
+    }
+}

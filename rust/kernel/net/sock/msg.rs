@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Messages to and from a socket that in-kernel users pass.
+//!
+//! C headers: [`include/linux/socket.h`](srctree/include/linux/socket.h),
+//! [`include/linux/if_tun.h`](srctree/include/linux/if_tun.h)
+
+use super::{
+    Operations,
+    Sock, //
+};
+use crate::{
+    bindings,
+    iov::{
+        IovIterDest,
+        IovIterSource, //
+    },
+    net::{
+        ptr_ring::Entry,
+        skbuff::SkBuff, //
+    },
+    prelude::*, //
+};
+use core::{
+    marker::PhantomData,
+    mem::ManuallyDrop,
+    ptr::NonNull, //
+};
+
+/// `MSG_` flags.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct MsgFlags(u32);
+
+impl MsgFlags {
+    /// Do not sleep.
+    pub const DONTWAIT: Self = Self(bindings::MSG_DONTWAIT);
+    /// More will follow at once.
+    pub const MORE: Self = Self(bindings::MSG_MORE);
+    /// Return the true length; in an answer: it did not fit.
+    pub const TRUNC: Self = Self(bindings::MSG_TRUNC);
+    /// From the error queue.
+    pub const ERRQUEUE: Self = Self(bindings::MSG_ERRQUEUE);
+
+    /// Are all of `other` set?
+    #[inline]
+    pub fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Are there any but those of `allowed`?
+    #[inline]
+    pub fn beyond(self, allowed: Self) -> bool {
+        self.0 & !allowed.0 != 0
+    }
+}
+
+impl core::ops::BitOr for MsgFlags {
+    type Output = Self;
+
+    #[inline]
+    fn bitor(self, rhs: Self) -> Self {
+        Self(self.0 | rhs.0)
+    }
+}
+
+/// A message that is being sent through a socket.
+///
+/// # Invariants
+///
+/// `msg` is valid for `'a`, its iterator is a source, and its control data is that of an in-kernel
+/// sender: none, or a `struct tun_msg_ctl`.
+pub struct SendMsg<'a> {
+    msg: NonNull<bindings::msghdr>,
+    len: usize,
+    _msg: PhantomData<&'a mut ()>,
+}
+
+impl SendMsg<'_> {
+    /// # Safety
+    ///
+    /// See the type invariants.
+    pub(super) unsafe fn from_raw(msg: *mut bindings::msghdr, len: usize) -> Self {
+        // INVARIANT: By this function's contract.
+        Self {
+            // SAFETY: Valid, so not null.
+            msg: unsafe { NonNull::new_unchecked(msg) },
+            len,
+            _msg: PhantomData,
+        }
+    }
+
+    /// The length that the sender gave.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Is it 0?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The flags.
+    #[inline]
+    pub fn flags(&self) -> MsgFlags {
+        // SAFETY: By the type invariants.
+        MsgFlags(unsafe { (*self.msg.as_ptr()).msg_flags })
+    }
+
+    /// The data.
+    #[inline]
+    pub fn iter(&mut self) -> &mut IovIterSource<'_> {
+        // SAFETY: By the type invariants.
+        unsafe { IovIterSource::from_raw(&raw mut (*self.msg.as_ptr()).msg_iter) }
+    }
+
+    #[inline]
+    fn control(&self) -> Option<NonNull<bindings::tun_msg_ctl>> {
+        // SAFETY: By the type invariants.
+        unsafe { NonNull::new((*self.msg.as_ptr()).__bindgen_anon_1.msg_control.cast()) }
+    }
+
+    /// The frames, where the sender passes a batch of them that it has built already.
+    ///
+    /// They are the receiver's from here on.
+    #[inline]
+    pub fn take_batch(&mut self) -> Option<Batch<'_>> {
+        // SAFETY: By the type invariants.
+        let control_len = unsafe { (*self.msg.as_ptr()).msg_controllen };
+        let control = self.control()?;
+        // SAFETY: By the type invariants.
+        let (kind, num, ptr) = unsafe {
+            (
+                (*control.as_ptr()).type_,
+                (*control.as_ptr()).num,
+                (*control.as_ptr()).ptr,
+            )
+        };
+        if control_len as usize != core::mem::size_of::<bindings::tun_msg_ctl>()
+            || u32::from(kind) != bindings::TUN_MSG_PTR
+        {
+            return None;
+        }
+        // Not to be taken twice.
+        // SAFETY: By the type invariants.
+        unsafe { (*control.as_ptr()).num = 0 };
+        Some(Batch {
+            next: ptr.cast(),
+            left: usize::from(num),
+            _msg: PhantomData,
+        })
+    }
+
+    /// Tells a sender who offered its pages that they were copied and not kept.
+    ///
+    /// To be called once, where the frame has been built and cannot fail any more.
+    #[inline]
+    pub fn complete_copied(&mut self) {
+        let Some(control) = self.control() else {
+            return;
+        };
+        // SAFETY: By the type invariants; what is not a batch points at a `ubuf_info`.
+        unsafe { bindings::ubuf_complete_copied((*control.as_ptr()).ptr.cast()) };
+    }
+}
+
+/// Frames in buffers that were built for us, each a page fragment.
+///
+/// # Invariants
+///
+/// `left` `struct xdp_buff`s from `next` on are valid, and the fragments they describe are ours.
+pub struct Batch<'a> {
+    next: *mut bindings::xdp_buff,
+    left: usize,
+    _msg: PhantomData<&'a mut ()>,
+}
+
+impl<'a> Iterator for Batch<'a> {
+    type Item = Built<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Built<'a>> {
+        self.left = self.left.checked_sub(1)?;
+        let xdp = NonNull::new(self.next)?;
+        // SAFETY: By the type invariants there was one more.
+        self.next = unsafe { self.next.add(1) };
+        // INVARIANT: This one is given to `Built`.
+        Some(Built {
+            xdp,
+            _msg: PhantomData,
+        })
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        self.for_each(drop);
+    }
+}
+
+/// One frame of a [`Batch`]. Dropping it frees its memory.
+///
+/// # Invariants
+///
+/// `xdp` is valid, and the fragment it describes is ours.
+pub struct Built<'a> {
+    xdp: NonNull<bindings::xdp_buff>,
+    _msg: PhantomData<&'a mut ()>,
+}
+
+impl Built<'_> {
+    /// The length of the frame.
+    #[inline]
+    pub fn len(&self) -> usize {
+        // SAFETY: By the type invariants.
+        unsafe { (*self.xdp.as_ptr()).data_end as usize - (*self.xdp.as_ptr()).data as usize }
+    }
+
+    /// Is it empty?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Makes the fragment a socket buffer, without a copy. `ENOMEM`.
+    #[inline]
+    pub fn into_skb(self) -> Result<SkBuff> {
+        // SAFETY: By the type invariants.
+        let skb = unsafe { bindings::xdp_buff_build_skb(self.xdp.as_ptr()) };
+        // On failure the fragment is still ours, and goes with `self`.
+        let skb = NonNull::new(skb).ok_or(ENOMEM)?;
+        let _kept = ManuallyDrop::new(self);
+        // SAFETY: A new buffer, which has taken the fragment over.
+        Ok(unsafe { SkBuff::from_raw(skb) })
+    }
+}
+
+impl Drop for Built<'_> {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariants the fragment is ours.
+        unsafe { bindings::xdp_buff_free_frag(self.xdp.as_ptr()) };
+    }
+}
+
+/// A message that is being received from a socket.
+///
+/// # Invariants
+///
+/// `msg` is valid for `'a`, its iterator is a destination, and its control pointer is that of an
+/// in-kernel receiver: null, or an entry of the socket's ring that comes with its ownership.
+pub struct RecvMsg<'a, P: Entry> {
+    msg: NonNull<bindings::msghdr>,
+    len: usize,
+    flags: MsgFlags,
+    preloaded: Option<P>,
+    _msg: PhantomData<&'a mut ()>,
+}
+
+impl<P: Entry> RecvMsg<'_, P> {
+    /// # Safety
+    ///
+    /// See the type invariants.
+    pub(super) unsafe fn from_raw(msg: *mut bindings::msghdr, len: usize, flags: c_int) -> Self {
+        // SAFETY: Valid, so not null; the entry comes from the ring and is given up.
+        unsafe {
+            Self {
+                msg: NonNull::new_unchecked(msg),
+                len,
+                flags: MsgFlags(flags as u32),
+                preloaded: NonNull::new((*msg).__bindgen_anon_1.msg_control)
+                    .map(|entry| P::from_foreign(entry.as_ptr())),
+                _msg: PhantomData,
+            }
+        }
+    }
+
+    /// The length that the receiver asked for.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Is it 0?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The flags it gave.
+    #[inline]
+    pub fn flags(&self) -> MsgFlags {
+        self.flags
+    }
+
+    /// Says that the message did not fit.
+    #[inline]
+    pub fn set_truncated(&mut self) {
+        // SAFETY: By the type invariants.
+        unsafe { (*self.msg.as_ptr()).msg_flags |= MsgFlags::TRUNC.0 };
+    }
+
+    /// Where the data goes.
+    #[inline]
+    pub fn iter(&mut self) -> &mut IovIterDest<'_> {
+        // SAFETY: By the type invariants.
+        unsafe { IovIterDest::from_raw(&raw mut (*self.msg.as_ptr()).msg_iter) }
+    }
+
+    /// The entry that the receiver took from the ring itself, if it did.
+    #[inline]
+    pub fn take_preloaded(&mut self) -> Option<P> {
+        self.preloaded.take()
+    }
+}
+
+impl<P: Entry> Drop for RecvMsg<'_, P> {
+    fn drop(&mut self) {
+        if let Some(entry) = self.preloaded.take() {
+            entry.destroy();
+        }
+    }
+}
+
+impl<T: Operations> Sock<T> {
+    /// Receives from the socket's error queue, as control data of `level` and `kind`. `EAGAIN`.
+    pub fn recv_error_queue(
+        &self,
+        msg: &mut RecvMsg<'_, T::Entry>,
+        level: u32,
+        kind: u32,
+    ) -> Result<usize> {
+        let len = msg.len as c_int;
+        // SAFETY: By the invariants of both types.
+        let ret = unsafe {
+            bindings::sock_recv_errqueue(
+                self.as_raw(),
+                msg.msg.as_ptr(),
+                len,
+                level as c_int,
+                kind as c_int,
+            )
+        };
+        crate::error::to_result(ret.min(0)).map(|()| ret as usize)
+    }
+}

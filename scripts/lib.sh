@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What the scripts share: where things are, how to stop, how to show progress.
+
+set -euo pipefail
+
+REPO=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+CACHE=${TUN_RUST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tun-rust}
+ROOT=$CACHE/root
+OUT=$REPO/build
+
+# Stops with one line that says what is wrong and what to do.
+die() {
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+	exit 1
+}
+
+need_root() {
+	[ "$(id -u)" = 0 ] || die "must run as root (build root, mounts): use sudo"
+}
+
+# step NAME COMMAND...: runs a command, shows how long it took, keeps its
+# output in build/log/NAME.log and shows the end of it when it fails.
+step() {
+	local name=$1 start=$SECONDS log
+	shift
+	log=$OUT/log/$name.log
+	mkdir -p "$OUT/log"
+	printf '%-28s ' "$name"
+	if "$@" >"$log" 2>&1 </dev/null; then
+		printf 'ok    %4d s\n' $((SECONDS - start))
+	else
+		printf 'FAIL  %4d s\n' $((SECONDS - start))
+		tail -n 30 "$log" >&2
+		die "step '$name' failed: the whole output is in ${log#"$REPO"/}"
+	fi
+}
