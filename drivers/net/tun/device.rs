@@ -148,12 +148,6 @@ impl Tun {
         self.flags.store(flags, Relaxed);
     }
 
-    /// Its kind, which never changes.
-    #[inline]
-    pub(crate) fn kind(&self) -> Kind {
-        Kind::of(self.flags_now())
-    }
-
     /// Can it have more than one queue?
     #[inline]
     pub(crate) fn is_multi_queue(&self) -> bool {

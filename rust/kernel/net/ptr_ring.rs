@@ -32,6 +32,9 @@ use core::{
     ptr::NonNull, //
 };
 
+#[cfg(CONFIG_KUNIT = "y")]
+mod twin;
+
 /// What a ring can hold: an owning pointer that knows how to go when the ring cannot keep it.
 ///
 /// Tags in the low bits of the foreign pointer are the entry's business.
