@@ -25,7 +25,7 @@ need_root() {
 step() {
 	local name=$1 start=$SECONDS log
 	shift
-	log=$OUT/log/$name.log
+	log=$OUT/log/$(tr -c "a-zA-Z0-9\n" - <<<"$name").log
 	mkdir -p "$OUT/log"
 	printf '%-28s ' "$name"
 	if "$@" >"$log" 2>&1 </dev/null; then
