@@ -11,6 +11,7 @@ use crate::{
         Tun,
         MAX_QUEUES, //
     },
+    flags,
     queue::{
         Queue,
         QueueRef,
@@ -43,9 +44,12 @@ pub(crate) enum Publish {
 ///
 /// The security modules' errno; `EINVAL` when it is in use; `EBUSY` when the device takes only one;
 /// `E2BIG` when it has as many as it can; `ENOMEM`. On an error nothing changes.
+///
+/// Of `request` only NAPI counts here, and only for a new queue: it is the queue's own affair.
 pub(crate) fn attach(
     dev: &Device<Tun>,
     queue: &Sock<Queue>,
+    request: u32,
     publish: Publish,
     rtnl: &mut rtnl::Held,
 ) -> Result {
@@ -72,6 +76,9 @@ pub(crate) fn attach(
     queue.force_wake(dev);
     if parked {
         unpark(dev, queue, rtnl);
+        queue.backlog.enable(rtnl);
+    } else if request & flags::NAPI != 0 {
+        queue.backlog.attach(dev, rtnl);
     }
 
     // Last, when nothing of the queue is half done any more.
@@ -113,11 +120,7 @@ fn unpark(dev: &Device<Tun>, queue: &Sock<Queue>, rtnl: &mut rtnl::Held) -> Opti
 }
 
 /// Appends to a list that links its members through [`Queue::next`].
-fn push_back(
-    head: &rtnl::Protected<Option<QueueRef>>,
-    queue: QueueRef,
-    rtnl: &mut rtnl::Held,
-) {
+fn push_back(head: &rtnl::Protected<Option<QueueRef>>, queue: QueueRef, rtnl: &mut rtnl::Held) {
     let Some(first) = head.get(rtnl).clone() else {
         *head.get_mut(rtnl) = Some(queue);
         return;
@@ -159,9 +162,13 @@ fn vacate(dev: &Device<Tun>, queue: &Sock<Queue>, leave: Leave, rtnl: &mut rtnl:
     let last_held = last_slot.replace(None, rtnl);
     dev.set_count(last, rtnl);
     let device_held = match leave {
-        Leave::Quit => queue.device.replace(None, rtnl),
+        Leave::Quit => {
+            queue.backlog.detach(rtnl);
+            queue.device.replace(None, rtnl)
+        }
         Leave::Park => {
             park(dev, queue.into(), rtnl);
+            queue.backlog.disable(rtnl);
             None
         }
     };
@@ -204,6 +211,7 @@ pub(crate) fn close(queue: &Sock<Queue>) {
     };
 
     if queue.is_disabled() {
+        queue.backlog.detach(&mut rtnl);
         let listed = unpark(&dev, queue, &mut rtnl);
         if let Some(old) = queue.device.replace(None, &mut rtnl) {
             drop(old.synchronize_expedited());
@@ -224,7 +232,7 @@ pub(crate) fn close(queue: &Sock<Queue>) {
 /// The device is being registered: attaches the queue that makes it.
 pub(crate) fn init(dev: &Device<Tun>, rtnl: &mut rtnl::Held) -> Result {
     let maker = dev.maker.get_mut(rtnl).take().ok_or(EINVAL)?;
-    attach(dev, &maker, Publish::Later, rtnl)
+    attach(dev, &maker, dev.flags_now(), Publish::Later, rtnl)
 }
 
 /// The device goes: all its queues are without one.
@@ -262,11 +270,8 @@ pub(crate) fn detach_all(dev: &Device<Tun>, rtnl: &mut rtnl::Held) {
 }
 
 /// Cuts the ties of a queue whose device goes, and wakes its readers.
-fn leave(
-    queue: &Sock<Queue>,
-    slot: Option<Old<QueueRef>>,
-    rtnl: &mut rtnl::Held,
-) {
+fn leave(queue: &Sock<Queue>, slot: Option<Old<QueueRef>>, rtnl: &mut rtnl::Held) {
+    queue.backlog.detach(rtnl);
     queue.shut_down_receive();
     let device = queue.device.replace(None, rtnl);
     *queue.retired.get_mut(rtnl) = Some(Retired { device, slot });

@@ -5,8 +5,7 @@
 use crate::{
     attach,
     device::Tun,
-    ifreq,
-    ioctl,
+    ifreq, ioctl,
     queue::{
         Queue,
         QueueRef, //
@@ -82,7 +81,7 @@ impl Operations for Files {
     fn write_iter(kiocb: Kiocb<'_, QueueRef>, from: &mut IovIterSource<'_>) -> Result<usize> {
         let queue = kiocb.file();
         let dev = queue.device().ok_or(EBADFD)?;
-        Tun::write(&dev, queue, from, ops::is_nonblocking(&kiocb))
+        Tun::write(&dev, queue, from, ops::is_nonblocking(&kiocb), false)
     }
 
     fn poll(queue: &Sock<Queue>, file: &File, table: &PollTable<'_>) -> Events {
@@ -95,9 +94,7 @@ impl Operations for Files {
             events |= Events::READABLE;
         }
         // Ask for a wake-up before the last look, so that it cannot be missed.
-        if is_writable(&dev, queue)
-            || (!queue.ask_for_write_space() && is_writable(&dev, queue))
-        {
+        if is_writable(&dev, queue) || (!queue.ask_for_write_space() && is_writable(&dev, queue)) {
             events |= Events::WRITABLE;
         }
         if !dev.is_registered() {

@@ -25,6 +25,7 @@ use kernel::{
         device::Device,
         receive::{
             Frame,
+            Undelivered,
             ETH_HLEN, //
         },
         skbuff::{
@@ -46,6 +47,8 @@ struct Refused {
     skb: Option<SkBuff>,
     reason: DropReason,
     error: Error,
+    /// Is it a drop to the statistics? Not where the writer is only asked to try again.
+    counts: bool,
 }
 
 impl Refused {
@@ -54,6 +57,15 @@ impl Refused {
             skb: Some(skb),
             reason,
             error,
+            counts: true,
+        }
+    }
+
+    /// The queue's NAPI takes no frames.
+    fn busy(skb: SkBuff) -> Self {
+        Self {
+            counts: false,
+            ..Self::new(skb, DropReason::NOT_SPECIFIED, EBUSY)
         }
     }
 
@@ -62,17 +74,19 @@ impl Refused {
             skb: None,
             reason: DropReason::NOT_SPECIFIED,
             error,
+            counts: error != EAGAIN,
         }
     }
 }
 
 impl Tun {
-    /// A program writes one record. Returns its length.
+    /// A program writes one record, and perhaps `more` at once. Returns its length.
     pub(crate) fn write(
         dev: &Device<Self>,
         queue: &Sock<Queue>,
         from: &mut IovIterSource<'_>,
         nonblocking: bool,
+        more: bool,
     ) -> Result<usize> {
         let total = from.len();
         let flags = dev.flags_now();
@@ -93,11 +107,11 @@ impl Tun {
         }
 
         match Self::build(queue, kind, from, len, nonblocking)
-            .and_then(|skb| Self::inject(dev, queue, flags, skb, protocol, len))
+            .and_then(|skb| Self::inject(dev, queue, flags, skb, protocol, len, more))
         {
             Ok(()) => Ok(total),
             Err(refused) => {
-                if refused.error != EAGAIN {
+                if refused.counts {
                     dev.count_rx_dropped();
                 }
                 if let Some(skb) = refused.skb {
@@ -144,6 +158,7 @@ impl Tun {
         mut skb: SkBuff,
         protocol: u16,
         len: usize,
+        more: bool,
     ) -> Result<(), Refused> {
         let frame = match Kind::of(flags) {
             Kind::Tun => {
@@ -162,7 +177,7 @@ impl Tun {
                 .ethernet()
                 .map_err(|skb| Refused::new(skb, DropReason::HDR_TRUNC, ENOMEM))?,
         };
-        Self::deliver(dev, queue, frame, len)
+        Self::deliver(dev, queue, frame, len, more)
     }
 
     /// The last steps of a received frame.
@@ -172,6 +187,7 @@ impl Tun {
         queue: &Sock<Queue>,
         mut frame: Frame<'_, Self>,
         len: usize,
+        more: bool,
     ) -> Result<(), Refused> {
         let index = queue.index();
         frame.finish_headers(index as u16);
@@ -181,9 +197,18 @@ impl Tun {
         } else {
             0
         };
-        frame
-            .deliver()
-            .map_err(|skb| Refused::new(skb, DropReason::DEV_READY, EIO))?;
+        if queue.backlog.is_in_use() {
+            frame
+                .queue(&queue.backlog, more)
+                .map_err(|(skb, why)| match why {
+                    Undelivered::Down => Refused::new(skb, DropReason::DEV_READY, EIO),
+                    Undelivered::Busy => Refused::busy(skb),
+                })?;
+        } else {
+            frame
+                .deliver()
+                .map_err(|skb| Refused::new(skb, DropReason::DEV_READY, EIO))?;
+        }
         dev.count_rx(len);
         if hash != 0 {
             dev.learn_flow(hash, index);
@@ -192,7 +217,12 @@ impl Tun {
     }
 
     /// A frame of a batch that vhost-net built. It is Ethernet, whatever the device is.
-    pub(crate) fn write_built(dev: &Device<Self>, queue: &Sock<Queue>, built: Built<'_>) -> Result {
+    pub(crate) fn write_built(
+        dev: &Device<Self>,
+        queue: &Sock<Queue>,
+        built: Built<'_>,
+        more: bool,
+    ) -> Result {
         let len = built.len();
         if len < ETH_HLEN {
             return Err(EINVAL);
@@ -202,7 +232,7 @@ impl Tun {
             skb.drop_reason(DropReason::HDR_TRUNC);
             ENOMEM
         })?;
-        Self::deliver(dev, queue, frame, len).map_err(|refused| {
+        Self::deliver(dev, queue, frame, len, more).map_err(|refused| {
             if let Some(skb) = refused.skb {
                 skb.drop_reason(refused.reason);
             }
@@ -212,11 +242,7 @@ impl Tun {
 
     /// Copies a frame to a program's buffer and ends it. Returns the length of the whole record,
     /// which may be more than the buffer has.
-    pub(crate) fn read(
-        dev: &Device<Self>,
-        skb: SkBuff,
-        to: &mut IovIterDest<'_>,
-    ) -> Result<usize> {
+    pub(crate) fn read(dev: &Device<Self>, skb: SkBuff, to: &mut IovIterDest<'_>) -> Result<usize> {
         match Self::copy_out(dev, &skb, to) {
             Ok(total) => {
                 skb.consume();

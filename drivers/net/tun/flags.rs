@@ -15,6 +15,8 @@ pub(crate) const TUN: u32 = uapi::IFF_TUN;
 pub(crate) const TAP: u32 = uapi::IFF_TAP;
 /// No carrier at first.
 pub(crate) const NO_CARRIER: u32 = uapi::IFF_NO_CARRIER;
+/// Writes are delivered by a NAPI poll.
+pub(crate) const NAPI: u32 = uapi::IFF_NAPI;
 /// Stop the tx queue when the ring is full.
 pub(crate) const BACKPRESSURE: u32 = uapi::IFF_BACKPRESSURE;
 /// More than one queue.
@@ -38,13 +40,13 @@ pub(crate) const EXCL: u32 = uapi::IFF_TUN_EXCL;
 pub(crate) const TYPE: u32 = TUN | TAP;
 
 /// What a request can ask of a device, and a later one can change.
-pub(crate) const FEATURES: u32 = NO_PI | ONE_QUEUE | MULTI_QUEUE | BACKPRESSURE;
+pub(crate) const FEATURES: u32 = NO_PI | ONE_QUEUE | MULTI_QUEUE | NAPI | BACKPRESSURE;
 
 /// The answer to `TUNGETFEATURES`.
 pub(crate) const SUPPORTED: u32 = TUN | TAP | NO_CARRIER | FEATURES;
 
 /// Flags of the C driver that are not built here: refused, so that no program relies on them.
-pub(crate) const UNSUPPORTED: u32 = uapi::IFF_NAPI | uapi::IFF_NAPI_FRAGS | uapi::IFF_VNET_HDR;
+pub(crate) const UNSUPPORTED: u32 = uapi::IFF_NAPI_FRAGS | uapi::IFF_VNET_HDR;
 
 /// The two kinds of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

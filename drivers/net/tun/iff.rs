@@ -117,7 +117,7 @@ fn join(
         return Err(EPERM);
     }
     dev.security.open()?;
-    attach::attach(dev, queue, Publish::Now, rtnl)?;
+    attach::attach(dev, queue, request, Publish::Now, rtnl)?;
     let only = !dev.is_multi_queue() || dev.count() + dev.disabled_count() == 1;
     if only {
         dev.set_flags(flags::with_features(dev.flags_now(), request), rtnl);
@@ -169,7 +169,7 @@ pub(crate) fn set_queue(queue: &Sock<Queue>, ifr: &Ifreq, rtnl: &mut rtnl::Held)
     let dev = if request & flags::ATTACH_QUEUE != 0 {
         let dev = dev.filter(|_| queue.is_disabled()).ok_or(EINVAL)?;
         dev.security.attach_queue()?;
-        attach::attach(&dev, queue, Publish::Now, rtnl)?;
+        attach::attach(&dev, queue, dev.flags_now(), Publish::Now, rtnl)?;
         dev
     } else if request & flags::DETACH_QUEUE != 0 {
         let dev = dev

@@ -28,6 +28,7 @@ use kernel::{
     },
     net::{
         device::Device,
+        napi::Backlog,
         ptr_ring::{
             Consumer,
             PtrRing, //
@@ -105,6 +106,9 @@ pub(crate) struct Queue {
     /// Frames for the reader. No slots until the first attach.
     #[pin]
     pub(crate) ring: PtrRing<SkBuff, Consumed>,
+    /// Frames that were written, for those who asked for NAPI.
+    #[pin]
+    pub(crate) backlog: Backlog,
     /// Its slot in the device. Written with the RTNL and the ring's consumer lock.
     index: Atomic<u32>,
     /// Belongs to the device, but is parked. Written with the RTNL.
@@ -127,6 +131,7 @@ impl Queue {
         try_pin_init!(Self {
             device: RcuPointer::null(),
             ring <- PtrRing::new(0, Consumed::default(), GFP_KERNEL),
+            backlog <- Backlog::new(),
             index: Atomic::new(0),
             disabled: Atomic::new(false),
             ifindex: Protected::new(0),
@@ -189,6 +194,7 @@ impl Queue {
             let Some(frame) = frame else { break };
             kernel::net::ptr_ring::Entry::destroy(frame);
         }
+        sock.backlog.purge();
         sock.purge();
     }
 
@@ -292,14 +298,16 @@ impl sock::Operations for Queue {
         let dev = sock.device().ok_or(EBADFD)?;
         let len = msg.len();
         if let Some(batch) = msg.take_batch() {
-            for built in batch {
+            let mut batch = batch.peekable();
+            while let Some(built) = batch.next() {
                 // What a frame of a batch runs into does not concern the others, nor the sender.
-                let _ = Tun::write_built(&dev, sock, built);
+                let _ = Tun::write_built(&dev, sock, built, batch.peek().is_some());
             }
             return Ok(len);
         }
         let nonblocking = msg.flags().contains(MsgFlags::DONTWAIT);
-        let written = Tun::write(&dev, sock, msg.iter(), nonblocking)?;
+        let more = msg.flags().contains(MsgFlags::MORE);
+        let written = Tun::write(&dev, sock, msg.iter(), nonblocking, more)?;
         msg.complete_copied();
         Ok(written)
     }

@@ -63,8 +63,8 @@ mod device;
 mod flags;
 mod flow;
 mod frame;
-mod ifreq;
 mod iff;
+mod ifreq;
 mod ioctl;
 mod queue;
 

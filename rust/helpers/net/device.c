@@ -2,6 +2,7 @@
 
 #include <linux/etherdevice.h>
 #include <linux/netdevice.h>
+#include <net/gro.h>
 
 #ifdef CONFIG_NET
 
@@ -74,6 +75,29 @@ __rust_helper void
 rust_helper_dev_core_stats_tx_dropped_inc(struct net_device *dev)
 {
 	dev_core_stats_tx_dropped_inc(dev);
+}
+
+__rust_helper void
+rust_helper_netif_napi_add_tx(struct net_device *dev, struct napi_struct *napi,
+			      int (*poll)(struct napi_struct *, int))
+{
+	netif_napi_add_tx(dev, napi, poll);
+}
+
+__rust_helper void rust_helper_netif_napi_del(struct napi_struct *napi)
+{
+	netif_napi_del(napi);
+}
+
+__rust_helper gro_result_t rust_helper_napi_gro_receive(struct napi_struct *napi,
+							struct sk_buff *skb)
+{
+	return napi_gro_receive(napi, skb);
+}
+
+__rust_helper bool rust_helper_napi_schedule(struct napi_struct *napi)
+{
+	return napi_schedule(napi);
 }
 
 __rust_helper void rust_helper_preempt_disable(void)

@@ -47,6 +47,22 @@ __rust_helper unsigned int rust_helper_skb_tailroom(const struct sk_buff *skb)
 	return skb_tailroom(skb);
 }
 
+__rust_helper void rust_helper_skb_queue_head_init(struct sk_buff_head *list)
+{
+	skb_queue_head_init(list);
+}
+
+__rust_helper void rust_helper___skb_queue_tail(struct sk_buff_head *list,
+						struct sk_buff *skb)
+{
+	__skb_queue_tail(list, skb);
+}
+
+__rust_helper void rust_helper_skb_queue_purge(struct sk_buff_head *list)
+{
+	skb_queue_purge(list);
+}
+
 __rust_helper bool rust_helper_pskb_may_pull(struct sk_buff *skb,
 					     unsigned int len)
 {

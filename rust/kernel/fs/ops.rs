@@ -89,8 +89,7 @@ pub fn is_nonblocking<T: ForeignOwnable>(kiocb: &Kiocb<'_, T>) -> bool {
     unsafe {
         let raw = kiocb.as_raw();
         let file_flags = (&raw const (*(*raw).ki_filp).f_flags).read_volatile();
-        file_flags & flags::O_NONBLOCK != 0
-            || (*raw).ki_flags & bindings::IOCB_NOWAIT as c_int != 0
+        file_flags & flags::O_NONBLOCK != 0 || (*raw).ki_flags & bindings::IOCB_NOWAIT as c_int != 0
     }
 }
 
@@ -165,11 +164,7 @@ pub trait Operations: Sized + 'static {
     }
 
     /// More lines for `/proc/PID/fdinfo/N`.
-    fn show_fdinfo(
-        _data: <Self::Ptr as ForeignOwnable>::Borrowed<'_>,
-        _m: &SeqFile,
-        _file: &File,
-    ) {
+    fn show_fdinfo(_data: <Self::Ptr as ForeignOwnable>::Borrowed<'_>, _m: &SeqFile, _file: &File) {
         build_error!(VTABLE_DEFAULT_ERROR)
     }
 }

@@ -374,7 +374,9 @@ mod tests {
     #[test]
     fn loopback() -> Result {
         let rtnl = rtnl::lock();
-        let lo = Namespace::init().find(&Name::new(b"lo")?, &rtnl).ok_or(ENODEV)?;
+        let lo = Namespace::init()
+            .find(&Name::new(b"lo")?, &rtnl)
+            .ok_or(ENODEV)?;
         assert!(lo.is_registered());
         assert_eq!(lo.name(&rtnl).as_bytes(), b"lo");
         assert!(core::ptr::eq(lo.net(&rtnl), Namespace::init()));

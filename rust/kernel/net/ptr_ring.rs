@@ -299,9 +299,8 @@ impl<'a, P: Entry, S> Producer<'a, P, S> {
     #[inline]
     pub fn room(&self) -> Result<(), NoRoom> {
         // SAFETY: The producer's lock is held.
-        match NoRoom::from_errno(unsafe {
-            bindings::__ptr_ring_check_produce(self.ring.as_raw())
-        }) {
+        match NoRoom::from_errno(unsafe { bindings::__ptr_ring_check_produce(self.ring.as_raw()) })
+        {
             None => Ok(()),
             Some(why) => Err(why),
         }
@@ -638,10 +637,7 @@ mod tests {
     fn nothing_leaks() -> Result {
         let gone = Arc::new(Atomic::new(0u32), GFP_KERNEL)?;
         let new = || KBox::new(Counted(gone.clone()), GFP_KERNEL);
-        let ring = KBox::pin_init(
-            PtrRing::<KBox<Counted>>::new(8, (), GFP_KERNEL),
-            GFP_KERNEL,
-        )?;
+        let ring = KBox::pin_init(PtrRing::<KBox<Counted>>::new(8, (), GFP_KERNEL), GFP_KERNEL)?;
         for _ in 0..8 {
             assert!(ring.producer_bh().produce(new()?).is_ok());
         }

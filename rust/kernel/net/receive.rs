@@ -10,6 +10,7 @@ use super::{
         Device,
         Private, //
     },
+    napi::Backlog,
     skbuff::{
         DropReason,
         SkBuff, //
@@ -23,6 +24,15 @@ use crate::{
         rcu, //
     }, //
 };
+
+/// Why a frame could not be queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undelivered {
+    /// The device is down.
+    Down,
+    /// The backlog takes no frames at present.
+    Busy,
+}
 
 /// The length of an Ethernet header.
 pub const ETH_HLEN: usize = bindings::ETH_HLEN as usize;
@@ -115,6 +125,21 @@ impl<T: Private> Frame<'_, T> {
         // SAFETY: The buffer is given up; its device is up.
         unsafe { bindings::netif_receive_skb(self.skb.into_raw().as_ptr()) };
         Ok(())
+    }
+
+    /// Leaves the frame to a NAPI poll, and, unless `more` follows at once, asks for one.
+    ///
+    /// Gives the buffer back with the reason if the device is down, or if the backlog takes no
+    /// frames. Process context or softirq.
+    #[inline]
+    pub fn queue(self, backlog: &Backlog, more: bool) -> Result<(), (SkBuff, Undelivered)> {
+        let _rcu = rcu::read_lock();
+        if !self.dev.is_up() {
+            return Err((self.skb, Undelivered::Down));
+        }
+        backlog
+            .push(self.dev, self.skb, more)
+            .map_err(|skb| (skb, Undelivered::Busy))
     }
 
     /// Ends it as a drop.

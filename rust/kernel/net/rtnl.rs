@@ -43,9 +43,7 @@ impl Held {
     #[inline]
     pub unsafe fn assume() -> Held {
         // SAFETY: A check without precondition, free without debugging.
-        crate::warn_on!(
-            cfg!(CONFIG_PROVE_LOCKING) && unsafe { bindings::rtnl_is_locked() } == 0
-        );
+        crate::warn_on!(cfg!(CONFIG_PROVE_LOCKING) && unsafe { bindings::rtnl_is_locked() } == 0);
         Held(NotThreadSafe)
     }
 }

@@ -307,12 +307,7 @@ impl SkBuff {
     pub fn copy_from_iter(&mut self, from: &mut IovIterSource<'_>, len: usize) -> Result {
         // SAFETY: By the type invariants the buffer is ours; the copy stays inside the frame.
         to_result(unsafe {
-            bindings::skb_copy_datagram_from_iter(
-                self.skb.as_ptr(),
-                0,
-                from.as_raw(),
-                len as c_int,
-            )
+            bindings::skb_copy_datagram_from_iter(self.skb.as_ptr(), 0, from.as_raw(), len as c_int)
         })
     }
 
@@ -344,7 +339,13 @@ impl SkBuff {
     #[inline]
     pub(crate) fn set_dev(&mut self, dev: *mut bindings::net_device) {
         // SAFETY: By the type invariants the buffer is ours.
-        unsafe { (*self.skb.as_ptr()).__bindgen_anon_1.__bindgen_anon_1.__bindgen_anon_1.dev = dev }
+        unsafe {
+            (*self.skb.as_ptr())
+                .__bindgen_anon_1
+                .__bindgen_anon_1
+                .__bindgen_anon_1
+                .dev = dev
+        }
     }
 
     /// The network header starts where the data does, and the transport header where dissection

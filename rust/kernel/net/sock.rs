@@ -492,8 +492,12 @@ impl<T: Operations> Sock<T> {
         flags: c_int,
     ) -> c_int {
         // SAFETY: By this function's contract.
-        let (this, mut msg) =
-            unsafe { (Self::from_socket(socket), RecvMsg::from_raw(msg, len, flags)) };
+        let (this, mut msg) = unsafe {
+            (
+                Self::from_socket(socket),
+                RecvMsg::from_raw(msg, len, flags),
+            )
+        };
         crate::error::from_result(|| T::recvmsg(this, &mut msg).map(|n| n as c_int))
     }
 }

@@ -75,7 +75,10 @@ impl Uid {
     pub fn to_user(self) -> u32 {
         // SAFETY: The caller's own credentials stay while it runs.
         unsafe {
-            bindings::from_kuid_munged(bindings::current_user_ns(), bindings::kuid_t { val: self.0 })
+            bindings::from_kuid_munged(
+                bindings::current_user_ns(),
+                bindings::kuid_t { val: self.0 },
+            )
         }
     }
 
@@ -140,7 +143,10 @@ impl Gid {
     pub fn to_user(self) -> u32 {
         // SAFETY: The caller's own credentials stay while it runs.
         unsafe {
-            bindings::from_kgid_munged(bindings::current_user_ns(), bindings::kgid_t { val: self.0 })
+            bindings::from_kgid_munged(
+                bindings::current_user_ns(),
+                bindings::kgid_t { val: self.0 },
+            )
         }
     }
 }

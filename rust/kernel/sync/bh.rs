@@ -127,11 +127,7 @@ unsafe impl Backend for SpinLockBhBackend {
     type GuardState = ();
 
     #[inline]
-    unsafe fn init(
-        ptr: *mut Self::State,
-        name: *const c_char,
-        key: *mut bindings::lock_class_key,
-    ) {
+    unsafe fn init(ptr: *mut Self::State, name: *const c_char, key: *mut bindings::lock_class_key) {
         // SAFETY: The caller guarantees that `ptr` is valid for writes and the others for ever.
         unsafe { bindings::__spin_lock_init(ptr, name, key) }
     }

@@ -306,7 +306,9 @@ mod tests {
         let mut token = Token;
         let slots: [RcuPointer<KBox<usize>, Token>; 3] = [const { RcuPointer::null() }; 3];
         for (i, slot) in slots.iter().enumerate() {
-            assert!(slot.replace(Some(KBox::new(i, GFP_KERNEL)?), &mut token).is_none());
+            assert!(slot
+                .replace(Some(KBox::new(i, GFP_KERNEL)?), &mut token)
+                .is_none());
         }
         let olds = [0, 1, 2].map(|i: usize| slots[i].replace(None, &mut token));
         rcu::synchronize_rcu();

@@ -208,8 +208,7 @@ impl Setup<'_> {
         // SAFETY: By the type invariants.
         unsafe {
             (*dev).min_mtu = min;
-            (*dev).max_mtu =
-                max.saturating_sub(u32::from((*dev).hard_header_len));
+            (*dev).max_mtu = max.saturating_sub(u32::from((*dev).hard_header_len));
         }
         self
     }
@@ -239,9 +238,7 @@ impl Setup<'_> {
     /// The driver's transmit locks for itself: several CPUs may call it at once.
     pub fn lockless_transmit(&mut self) -> &mut Self {
         // SAFETY: By the type invariants.
-        unsafe {
-            Fast::set_lltx_raw(&raw mut (*self.raw()).__bindgen_anon_1.__bindgen_anon_1, 1)
-        };
+        unsafe { Fast::set_lltx_raw(&raw mut (*self.raw()).__bindgen_anon_1.__bindgen_anon_1, 1) };
         self
     }
 

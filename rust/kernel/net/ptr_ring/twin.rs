@@ -127,39 +127,44 @@ fn run(seed: u64, size: u32, operations: u32) -> Result {
     let mut next = 1usize;
 
     for _ in 0..operations {
-        // SAFETY: Here and below: the bare ring is this test's alone, so that its locks need not
-        // be taken.
         match rng.below(100) {
             0..45 => {
+                // SAFETY: The bare ring is this test's alone: its locks need not be taken.
                 let ret = unsafe { bindings::__ptr_ring_produce(raw, next as *mut c_void) };
                 let result = ours.producer_bh().produce(Number(next));
                 assert_eq!(result.is_ok(), ret == 0);
-                assert_eq!(result.err().map(|(n, why)| (n.0, Some(why))),
-                    (ret != 0).then(|| (next, NoRoom::from_errno(ret))));
+                assert_eq!(
+                    result.err().map(|(n, why)| (n.0, Some(why))),
+                    (ret != 0).then(|| (next, NoRoom::from_errno(ret)))
+                );
                 next += 1;
             }
             45..75 => {
+                // SAFETY: The bare ring is this test's alone: its locks need not be taken.
                 let theirs = unsafe { bindings::__ptr_ring_consume(raw) } as usize;
                 let ours = ours.consumer().consume().map_or(0, |n| n.0);
                 assert_eq!(ours, theirs);
             }
             75..80 => {
+                // SAFETY: The bare ring is this test's alone: its locks need not be taken.
                 let theirs = unsafe { bindings::__ptr_ring_peek(raw) } as usize;
                 assert_eq!(ours.consumer().peek().unwrap_or(0), theirs);
             }
             80..85 => {
+                // SAFETY: The bare ring is this test's alone: its locks need not be taken.
                 let theirs = unsafe { bindings::__ptr_ring_check_produce(raw) };
                 assert_eq!(ours.producer_bh().room().err(), NoRoom::from_errno(theirs));
             }
             85..88 => {
+                // SAFETY: The bare ring is this test's alone: its locks need not be taken.
                 let theirs = unsafe { bindings::__ptr_ring_empty(raw) };
                 assert_eq!(ours.consumer().is_empty(), theirs);
             }
             88..93 => {
                 let mut array = [core::ptr::null_mut::<c_void>(); 16];
-                let n = unsafe {
-                    bindings::__ptr_ring_consume_batched(raw, array.as_mut_ptr(), 16)
-                } as usize;
+                // SAFETY: The bare ring is this test's alone: its locks need not be taken.
+                let n = unsafe { bindings::__ptr_ring_consume_batched(raw, array.as_mut_ptr(), 16) }
+                    as usize;
                 let mut i = 0;
                 let batch = ours.consumer().consume_batch::<16>();
                 assert_eq!(batch.len(), n);
@@ -171,17 +176,19 @@ fn run(seed: u64, size: u32, operations: u32) -> Result {
             }
             93..98 => {
                 let mut array = [core::ptr::null_mut::<c_void>(); 16];
-                let n = unsafe {
-                    bindings::__ptr_ring_consume_batched(raw, array.as_mut_ptr(), 16)
-                };
+                let n =
+                    // SAFETY: The bare ring is this test's alone: its locks need not be taken.
+                    unsafe { bindings::__ptr_ring_consume_batched(raw, array.as_mut_ptr(), 16) };
                 let batch = ours.consumer().consume_batch::<16>();
                 // Some room is taken meanwhile, so that not all fit back.
                 for _ in 0..rng.below(8) {
+                    // SAFETY: The bare ring is this test's alone: its locks need not be taken.
                     let ret = unsafe { bindings::__ptr_ring_produce(raw, next as *mut c_void) };
                     let result = ours.producer_bh().produce(Number(next));
                     assert_eq!(result.is_ok(), ret == 0);
                     next += 1;
                 }
+                // SAFETY: The bare ring is this test's alone: its locks need not be taken.
                 unsafe {
                     bindings::ptr_ring_unconsume(raw, array.as_mut_ptr(), n, Some(destroy_bare))
                 };
@@ -189,6 +196,7 @@ fn run(seed: u64, size: u32, operations: u32) -> Result {
             }
             _ => {
                 let size = rng.below(70) as u32;
+                // SAFETY: The bare ring is this test's alone: its locks need not be taken.
                 to_result(unsafe {
                     bindings::ptr_ring_resize(
                         raw,

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Frames that wait for a NAPI poll to hand them to the stack, through GRO.
+//!
+//! For drivers without interrupts, whose frames come from process context: the frames queue up in a
+//! [`Backlog`], whose poll, in softirq, gives them to `napi_gro_receive()`.
+//!
+//! C header: [`include/linux/netdevice.h`](srctree/include/linux/netdevice.h)
+
+use super::{
+    device::{
+        Device,
+        Private, //
+    },
+    rtnl::{
+        self,
+        Protected, //
+    },
+    skbuff::SkBuff, //
+};
+use crate::{
+    bindings,
+    prelude::*,
+    sync::{
+        aref::ARef,
+        atomic::{
+            Atomic,
+            Relaxed, //
+        }, //
+    },
+    types::Opaque, //
+};
+use core::{
+    cell::UnsafeCell,
+    ptr::null_mut, //
+};
+
+/// The number of frames that a poll handles at most.
+pub const WEIGHT: u32 = bindings::NAPI_POLL_WEIGHT;
+
+/// What a backlog is tied to.
+enum State {
+    /// No device.
+    Detached,
+    /// A device, polling or, if not `enabled`, asleep.
+    Attached { dev: ARef<Device>, enabled: bool },
+}
+
+/// A queue of frames, and the NAPI context that delivers them.
+///
+/// It can be attached to a device, and then enabled and disabled; all that under the RTNL. While it
+/// is attached it keeps a reference to the device: who unregisters a device detaches it.
+///
+/// # Invariants
+///
+/// * `queue` is initialised, and `open` belongs to its lock: the device that frames are taken for;
+/// * `napi` is added to the device of `state` if there is one, and enabled as `state` says;
+/// * `in_use` says whether there is one.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::net::{napi::Backlog, rtnl};
+///
+/// let backlog = KBox::pin_init(Backlog::new(), GFP_KERNEL)?;
+/// assert!(!backlog.is_attached(&rtnl::lock()));
+/// # Ok::<(), Error>(())
+/// ```
+#[pin_data(PinnedDrop)]
+pub struct Backlog {
+    #[pin]
+    napi: Opaque<bindings::napi_struct>,
+    #[pin]
+    queue: Opaque<bindings::sk_buff_head>,
+    open: UnsafeCell<*mut bindings::net_device>,
+    in_use: Atomic<bool>,
+    state: Protected<State>,
+}
+
+// SAFETY: The queue has its lock, NAPI its bits, and the state the RTNL.
+unsafe impl Send for Backlog {}
+// SAFETY: As above.
+unsafe impl Sync for Backlog {}
+
+impl Backlog {
+    /// A backlog of no device.
+    pub fn new() -> impl PinInit<Self, Error> {
+        try_pin_init!(Self {
+            // SAFETY: The slot is valid for writes; `napi_struct` is zeroed until it is added.
+            napi <- Opaque::try_ffi_init(|slot: *mut bindings::napi_struct| unsafe {
+                slot.write_bytes(0, 1);
+                Ok::<(), Error>(())
+            }),
+            // SAFETY: The slot is valid for writes and pinned.
+            queue <- Opaque::ffi_init(|slot| unsafe { bindings::skb_queue_head_init(slot) }),
+            open: UnsafeCell::new(null_mut()),
+            in_use: Atomic::new(false),
+            state: Protected::new(State::Detached),
+        })
+    }
+
+    /// Is it attached to a device, as of now? Any context.
+    #[inline]
+    pub fn is_in_use(&self) -> bool {
+        self.in_use.load(Relaxed)
+    }
+
+    /// Is it attached to a device?
+    pub fn is_attached(&self, rtnl: &rtnl::Held) -> bool {
+        !matches!(self.state.get(rtnl), State::Detached)
+    }
+
+    /// Attaches it to a device and enables it. One that is attached stays as it is. May sleep.
+    pub fn attach<T: Private>(&self, dev: &Device<T>, rtnl: &mut rtnl::Held) {
+        if self.is_attached(rtnl) {
+            return;
+        }
+        *self.state.get_mut(rtnl) = State::Attached {
+            dev: dev.untyped().into(),
+            enabled: false,
+        };
+        // SAFETY: By the type invariants `napi` belongs to no device; it is deleted from this one
+        // before it goes, and the device is kept until then.
+        unsafe {
+            bindings::netif_napi_add_tx(dev.as_raw(), self.napi.get(), Some(Self::poll));
+        }
+        self.in_use.store(true, Relaxed);
+        self.enable(rtnl);
+    }
+
+    /// Lets it take and deliver frames, if it is attached. May sleep.
+    pub fn enable(&self, rtnl: &mut rtnl::Held) {
+        if let State::Attached { dev, enabled } = self.state.get_mut(rtnl) {
+            if !*enabled {
+                *enabled = true;
+                // SAFETY: Added to a device, and disabled.
+                unsafe { bindings::napi_enable(self.napi.get()) };
+                self.set_open(dev.as_raw());
+            }
+        }
+    }
+
+    /// Keeps frames out and waits for a poll that runs. May sleep.
+    pub fn disable(&self, rtnl: &mut rtnl::Held) {
+        if let State::Attached { enabled, .. } = self.state.get_mut(rtnl) {
+            if *enabled {
+                *enabled = false;
+                self.set_open(null_mut());
+                // SAFETY: Added to a device, and enabled.
+                unsafe { bindings::napi_disable(self.napi.get()) };
+            }
+        }
+    }
+
+    /// Disables it and lets go of the device. Frames that are left are dropped. May sleep.
+    pub fn detach(&self, rtnl: &mut rtnl::Held) {
+        self.disable(rtnl);
+        let state = core::mem::replace(self.state.get_mut(rtnl), State::Detached);
+        if let State::Attached { dev, .. } = state {
+            // SAFETY: Added to a device, and disabled; waits for readers.
+            unsafe { bindings::netif_napi_del(self.napi.get()) };
+            self.in_use.store(false, Relaxed);
+            drop(dev);
+        }
+        self.purge();
+    }
+
+    /// Drops the frames that wait.
+    pub fn purge(&self) {
+        // SAFETY: By the type invariants; locks for itself.
+        unsafe { bindings::skb_queue_purge(self.queue.get()) };
+    }
+
+    fn set_open(&self, open: *mut bindings::net_device) {
+        // SAFETY: By the type invariants `open` belongs to the lock.
+        unsafe {
+            let lock = &raw mut (*self.queue.get()).lock;
+
+            bindings::spin_lock_bh(lock);
+            *self.open.get() = open;
+            bindings::spin_unlock_bh(lock);
+        }
+    }
+
+    /// Appends a frame for `dev`. Gives it back if the backlog takes none, or not for that device.
+    ///
+    /// Delivery begins when this one is the last for now, or when many wait. Process context or
+    /// softirq.
+    pub(super) fn push<T: Private>(
+        &self,
+        dev: &Device<T>,
+        skb: SkBuff,
+        more: bool,
+    ) -> Result<(), SkBuff> {
+        // The device is kept while frames for it wait: it is not let go before the last poll.
+        // SAFETY: By the type invariants; the frame is given up when it is queued. With bottom
+        // halves off the poll that is scheduled runs no earlier than the last line.
+        unsafe {
+            let queue = self.queue.get();
+            let lock: *mut bindings::spinlock_t = (&raw mut (*queue).lock).cast();
+            bindings::spin_lock_bh(lock);
+            if *self.open.get() != dev.as_raw() {
+                bindings::spin_unlock_bh(lock);
+                return Err(skb);
+            }
+            bindings::__skb_queue_tail(queue, skb.into_raw().as_ptr());
+            let len = (*queue).qlen;
+            bindings::spin_unlock(lock);
+            if !more || len > WEIGHT {
+                bindings::napi_schedule(self.napi.get());
+            }
+            bindings::local_bh_enable();
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// `napi` is that of a `Backlog` which is enabled. Runs in softirq.
+    unsafe extern "C" fn poll(napi: *mut bindings::napi_struct, budget: c_int) -> c_int {
+        // SAFETY: By this function's contract.
+        let this: &Self = unsafe { &*crate::container_of!(Opaque::cast_from(napi), Self, napi) };
+        let mut received = 0;
+        // SAFETY: By the type invariants. Each frame is ours once it is off the queue.
+        unsafe {
+            while received < budget {
+                let skb = bindings::skb_dequeue(this.queue.get());
+                if skb.is_null() {
+                    break;
+                }
+                bindings::napi_gro_receive(napi, skb);
+                received += 1;
+            }
+            if received < budget {
+                bindings::napi_complete_done(napi, received);
+            }
+        }
+        received
+    }
+}
+
+#[pinned_drop]
+impl PinnedDrop for Backlog {
+    fn drop(self: Pin<&mut Self>) {
+        // Its owner has detached it, under the RTNL, which cannot be taken here.
+        if crate::warn_on!(self.is_in_use()) {
+            self.set_open(null_mut());
+            // SAFETY: Attached and, as it says, perhaps enabled: better to wait here than to leave
+            // it on a list.
+            unsafe {
+                bindings::napi_disable(self.napi.get());
+                bindings::netif_napi_del(self.napi.get());
+            }
+        }
+        self.purge();
+    }
+}
