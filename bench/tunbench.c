@@ -117,7 +117,7 @@ static int move(int from, int to)
 	return i;
 }
 
-static _Noreturn void copy(char **arg)
+static __attribute__((noreturn)) void copy(char **arg)
 {
 	int flags = strtol(arg[1], NULL, 0);
 	struct pollfd fds[2];
@@ -127,7 +127,8 @@ static _Noreturn void copy(char **arg)
 	fds[0].fd = tun_open(arg[0], flags);
 	enter(arg[3]);
 	fds[1].fd = tun_open(arg[0], flags);
-	fds[0].events = fds[1].events = POLLIN;
+	fds[0].events = POLLIN;
+	fds[1].events = POLLIN;
 	puts("ready");
 	fflush(stdout);
 	for (;;) {

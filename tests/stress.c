@@ -117,18 +117,19 @@ static void *queue(void *arg)
 		for (i = 0; i < 200; i++) {
 			ssize_t n = read(fd, frame, sizeof(frame));
 
+			struct pollfd p = { .fd = fd, .events = POLLIN };
+
 			if (n > 0) {
 				atomic_fetch_add(&frames, 1);
-			} else if (errno == EBADFD) {
+				continue;
+			}
+			if (errno == EBADFD) {
 				close(fd);
 				fd = -1;
-				break;
 			} else {
-				struct pollfd p = { .fd = fd, .events = POLLIN };
-
 				poll(&p, 1, 5);
-				break;
 			}
+			break;
 		}
 		if (fd < 0)
 			continue;
@@ -237,9 +238,10 @@ int main(int argc, char **argv)
 	atomic_store(&done, 1);
 	for (i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
-	printf("stress: %ld frames read, %ld written, %d attaches, %d resizes, %d downs, %d deletions\n",
-	       atomic_load(&frames), atomic_load(&written), atomic_load(&attaches),
-	       atomic_load(&resizes), atomic_load(&downs), atomic_load(&deletions));
+	printf("stress: %ld frames read, %ld written, %d attaches, ",
+	       atomic_load(&frames), atomic_load(&written), atomic_load(&attaches));
+	printf("%d resizes, %d downs, %d deletions\n", atomic_load(&resizes),
+	       atomic_load(&downs), atomic_load(&deletions));
 	if (!frames || !written || !attaches || !resizes || !downs || !deletions) {
 		fprintf(stderr, "stress: some part of it never happened\n");
 		return 1;

@@ -42,6 +42,7 @@ __rust_helper void rust_helper_netif_tx_start_all_queues(struct net_device *dev)
 
 __rust_helper void rust_helper_smp_mb__after_atomic(void)
 {
+	/* Paired by the caller: see net/queue.rs. */
 	smp_mb__after_atomic();
 }
 

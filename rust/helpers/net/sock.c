@@ -59,6 +59,7 @@ __rust_helper bool rust_helper_sock_test_and_clear_nospace(struct socket *sock)
 __rust_helper void rust_helper_wake_up_pollers_sync(wait_queue_head_t *wq,
 						    __poll_t mask)
 {
+	/* A poller looks again after it is on the queue: see sock.rs. */
 	if (wq && waitqueue_active(wq))
 		wake_up_interruptible_sync_poll(wq, mask);
 }

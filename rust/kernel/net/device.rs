@@ -166,7 +166,7 @@ impl<T> Device<T> {
     /// Its name. The RTNL keeps it from being renamed.
     pub fn name(&self, _rtnl: &rtnl::Held) -> Name {
         // SAFETY: Names are written under the RTNL.
-        Name(unsafe { (*self.as_raw()).name }.map(|c| c as u8))
+        Name(unsafe { (*self.as_raw()).name })
     }
 
     /// The flags that user space sees (`IFF_UP` and so on), as of now.
@@ -194,7 +194,7 @@ impl<T> Device<T> {
     pub fn is_registered(&self) -> bool {
         // SAFETY: Written by `WRITE_ONCE()`; this is a `READ_ONCE()`.
         let state = unsafe { (&raw const (*self.as_raw()).reg_state).read_volatile() };
-        u32::from(state) == bindings::netdev_reg_state_NETREG_REGISTERED as u32
+        u32::from(state) == bindings::netdev_reg_state_NETREG_REGISTERED
     }
 
     /// The length of the queue that the user asked for (`txqueuelen`), in frames.

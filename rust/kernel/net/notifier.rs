@@ -24,7 +24,7 @@ use core::{
 pub enum Event {
     /// It came up.
     Up,
-    /// The user set another tx queue length. A veto restores the old one, and the user sees `EPERM`.
+    /// The user set another tx queue length. A veto restores the old one; the user sees `EPERM`.
     TxQueueLen,
     /// Something else: the number of `enum netdev_cmd`.
     Other(usize),

@@ -82,7 +82,7 @@ impl<T: Operations> Proto<T> {
         let mut i = 0;
         while i < name.len() {
             // PANIC: In a constant, where it is an error of the build.
-            proto.name[i] = name[i] as _;
+            proto.name[i] = name[i];
             i += 1;
         }
         proto.owner = module.as_ptr();
@@ -383,8 +383,8 @@ impl<T: Operations> Sock<T> {
         let skb = unsafe {
             bindings::sock_alloc_send_pskb(
                 self.as_raw(),
-                header as _,
-                paged as _,
+                header,
+                paged,
                 c_int::from(nonblocking),
                 &raw mut err,
                 ORDER as c_int,
@@ -411,9 +411,8 @@ impl<T: Operations> Sock<T> {
     pub fn build_skb(&self, from: &mut IovIterSource<'_>, len: usize) -> Option<Result<SkBuff>> {
         let mut err = 0;
         // SAFETY: By the type invariants; `from` has a valid iterator.
-        let skb = unsafe {
-            bindings::sock_build_skb(self.as_raw(), from.as_raw(), len as _, &raw mut err)
-        };
+        let skb =
+            unsafe { bindings::sock_build_skb(self.as_raw(), from.as_raw(), len, &raw mut err) };
         match NonNull::new(skb) {
             // SAFETY: A new buffer, ours.
             Some(skb) => Some(Ok(unsafe { SkBuff::from_raw(skb) })),

@@ -419,8 +419,8 @@ unsafe fn free<T: Private>(dev: NonNull<bindings::net_device>, _private: Phantom
     // A notifier that refuses makes the core unregister the device again, which calls the
     // destructor later. In all other cases it has been called, or never will be.
     // SAFETY: The device is ours.
-    let leaving = u32::from(unsafe { (*dev).reg_state })
-        == bindings::netdev_reg_state_NETREG_UNREGISTERING as u32;
+    let leaving =
+        u32::from(unsafe { (*dev).reg_state }) == bindings::netdev_reg_state_NETREG_UNREGISTERING;
     if !leaving {
         // SAFETY: Nobody else can reach the device.
         unsafe { destroy::<T>(dev) };

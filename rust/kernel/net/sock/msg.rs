@@ -137,7 +137,7 @@ impl SendMsg<'_> {
                 (*control.as_ptr()).ptr,
             )
         };
-        if control_len as usize != core::mem::size_of::<bindings::tun_msg_ctl>()
+        if control_len != core::mem::size_of::<bindings::tun_msg_ctl>()
             || u32::from(kind) != bindings::TUN_MSG_PTR
         {
             return None;
