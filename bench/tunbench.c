@@ -222,8 +222,8 @@ static int loss(char **arg)
 	pin(0);
 	if (pthread_create(&thread, NULL, sender, (void *)(uintptr_t)atol(arg[3])))
 		die("pthread_create");
-	/* Until the sender is done and nothing has come for half a second. */
-	while (idle < 50) {
+	/* Until the sender is done and nothing has come for a quarter of a second. */
+	while (idle < 25) {
 		ssize_t n = read(poller.fd, frame, sizeof(frame));
 		uint64_t number, until;
 

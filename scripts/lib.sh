@@ -28,7 +28,7 @@ step() {
 	log=$OUT/log/$(tr -c "a-zA-Z0-9\n" - <<<"$name").log
 	mkdir -p "$OUT/log"
 	printf '%-28s ' "$name"
-	if "$@" >"$log" 2>&1 </dev/null; then
+	if "$@" >"$log" 2>&1 </dev/null 9>&-; then
 		printf 'ok    %4d s\n' $((SECONDS - start))
 	else
 		printf 'FAIL  %4d s\n' $((SECONDS - start))
