@@ -325,7 +325,11 @@ impl<T: Private> Unregistered<T> {
         private: impl PinInit<T, Error>,
     ) -> Result<Self> {
         const {
-            assert!(core::mem::align_of::<Area<T>>() <= 32);
+            // The private area is aligned to a cache line, as the device is: it is larger than
+            // any allocation that is less aligned.
+            assert!(
+                core::mem::align_of::<Area<T>>() <= core::mem::align_of::<bindings::net_device>()
+            );
             assert!(core::mem::size_of::<Area<T>>() <= c_int::MAX as usize);
         }
         // SAFETY: `setup_raw` is made for a device with an `Area<T>`, which fits by the size given.
