@@ -117,10 +117,11 @@ static int move(int from, int to)
 	return i;
 }
 
-static __attribute__((noreturn)) void copy(char **arg)
+static int copy(char **arg)
 {
 	int flags = strtol(arg[1], NULL, 0);
 	struct pollfd fds[2];
+	int busy;
 
 	pin(0);
 	enter(arg[2]);
@@ -131,13 +132,12 @@ static __attribute__((noreturn)) void copy(char **arg)
 	fds[1].events = POLLIN;
 	puts("ready");
 	fflush(stdout);
-	for (;;) {
-		int busy = move(fds[0].fd, fds[1].fd);
-
+	do {
+		busy = move(fds[0].fd, fds[1].fd);
 		busy += move(fds[1].fd, fds[0].fd);
-		if (!busy && poll(fds, 2, -1) < 0)
-			die("poll");
-	}
+	} while (busy || poll(fds, 2, -1) >= 0);
+	die("poll");
+	return 1;
 }
 
 static atomic_int done;
@@ -254,7 +254,7 @@ static int loss(char **arg)
 int main(int argc, char **argv)
 {
 	if (argc == 6 && !strcmp(argv[1], "copy"))
-		copy(argv + 2);
+		return copy(argv + 2);
 	if (argc == 7 && !strcmp(argv[1], "loss"))
 		return loss(argv + 2);
 	fprintf(stderr, "usage: tunbench copy KIND FLAGS NS_A NS_B\n"
