@@ -60,6 +60,8 @@ impl Operations for Files {
     fn release(queue: QueueRef, _file: &File) {
         attach::close(&queue);
         Queue::purge(&queue);
+        // The slots go with the file; the rest stays until the last frame that is charged to it.
+        let _ = queue.ring.resize(0, GFP_KERNEL);
     }
 
     fn read_iter(mut kiocb: Kiocb<'_, QueueRef>, to: &mut IovIterDest<'_>) -> Result<usize> {
