@@ -441,8 +441,8 @@ static void permission(void)
 int main(void)
 {
 	if (unshare(CLONE_NEWNET | CLONE_NEWNS) ||
-	    sh("mount --make-rprivate / && mount -t sysfs sysfs /sys && ip link set lo up && "
-	       "sysctl -qw net.ipv6.conf.default.disable_ipv6=1")) {
+	    sh("mount --make-rprivate / && mount -t sysfs sysfs /sys") ||
+	    sh("ip link set lo up && sysctl -qw net.ipv6.conf.default.disable_ipv6=1")) {
 		perror("uapi: unshare");
 		return 2;
 	}
