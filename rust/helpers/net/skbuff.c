@@ -37,11 +37,6 @@ __rust_helper void rust_helper_skb_reserve(struct sk_buff *skb, int len)
 	skb_reserve(skb, len);
 }
 
-__rust_helper unsigned int rust_helper_skb_headlen(const struct sk_buff *skb)
-{
-	return skb_headlen(skb);
-}
-
 __rust_helper unsigned int rust_helper_skb_tailroom(const struct sk_buff *skb)
 {
 	return skb_tailroom(skb);

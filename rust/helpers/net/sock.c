@@ -133,12 +133,6 @@ __rust_helper void rust_helper_sk_write_queue_purge(struct sock *sk)
 	skb_queue_purge(&sk->sk_write_queue);
 }
 
-__rust_helper void rust_helper_skb_set_owner_w(struct sk_buff *skb,
-					       struct sock *sk)
-{
-	skb_set_owner_w(skb, sk);
-}
-
 __rust_helper void rust_helper_ubuf_complete_copied(struct ubuf_info *uarg)
 {
 	uarg->ops->complete(NULL, uarg, false);
