@@ -41,40 +41,6 @@ __rust_helper bool rust_helper_sock_writeable(const struct sock *sk)
 	return sock_writeable(sk);
 }
 
-/* By C, because bindgen misplaces fields of struct sock under lockdep. */
-__rust_helper void
-rust_helper_sk_set_callbacks(struct sock *sk, void (*destruct)(struct sock *),
-			     void (*write_space)(struct sock *))
-{
-	sk->sk_destruct = destruct;
-	sk->sk_write_space = write_space;
-}
-
-__rust_helper int rust_helper_sk_sndbuf_get(const struct sock *sk)
-{
-	return READ_ONCE(sk->sk_sndbuf);
-}
-
-__rust_helper void rust_helper_sk_sndbuf_set(struct sock *sk, int bytes)
-{
-	WRITE_ONCE(sk->sk_sndbuf, bytes);
-}
-
-__rust_helper u8 rust_helper_sk_shutdown_get(const struct sock *sk)
-{
-	return READ_ONCE(sk->sk_shutdown);
-}
-
-__rust_helper void rust_helper_sk_shutdown_set(struct sock *sk, u8 how)
-{
-	WRITE_ONCE(sk->sk_shutdown, how);
-}
-
-__rust_helper bool rust_helper_sk_has_filter(const struct sock *sk)
-{
-	return rcu_access_pointer(sk->sk_filter);
-}
-
 __rust_helper void rust_helper_sock_set_zerocopy(struct sock *sk)
 {
 	sock_set_flag(sk, SOCK_ZEROCOPY);

@@ -32,6 +32,9 @@ use core::{
     ptr::NonNull, //
 };
 
+// Where `bindgen` mislays a field, the build fails rather than the kernel.
+static_assert!(size_of::<bindings::ptr_ring>() == bindings::SIZEOF_PTR_RING);
+
 #[cfg(CONFIG_KUNIT = "y")]
 mod twin;
 

@@ -29,6 +29,9 @@ use core::{
     ptr::NonNull, //
 };
 
+// Where `bindgen` mislays a field, the build fails rather than the kernel.
+static_assert!(size_of::<bindings::sk_buff>() == bindings::SIZEOF_SK_BUFF);
+
 /// Why a frame was dropped: `enum skb_drop_reason`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct DropReason(bindings::skb_drop_reason);

@@ -33,6 +33,10 @@ use core::{
     ptr::NonNull, //
 };
 
+// Where `bindgen` mislays a field, the build fails rather than the kernel.
+static_assert!(size_of::<bindings::sock>() == bindings::SIZEOF_SOCK);
+static_assert!(size_of::<bindings::socket>() == bindings::SIZEOF_SOCKET);
+
 pub use msg::{
     Batch,
     Built,
@@ -205,8 +209,9 @@ impl<T: Operations> Sock<T> {
             (*socket).file = file.as_ptr();
             (*socket).ops = &raw const *const { &Self::OPS };
             bindings::sock_init_data_uid(socket, sk, uid.into_raw());
-            bindings::sk_set_callbacks(sk, Some(Self::destruct), Some(Self::write_space));
-            bindings::sk_sndbuf_set(sk, c_int::MAX);
+            (*sk).sk_destruct = Some(Self::destruct);
+            (*sk).sk_write_space = Some(Self::write_space);
+            (*sk).sk_sndbuf = c_int::MAX;
             bindings::sock_set_zerocopy(sk);
             // INVARIANT: All is initialised; the first count is ours.
             Ok(ARef::from_raw(this))
@@ -249,20 +254,22 @@ impl<T: Operations> Sock<T> {
     /// Nothing will be received any more: wakes all who wait for it.
     pub fn shut_down_receive(&self) {
         // SAFETY: A byte that is read racily, as in C: this is a `WRITE_ONCE()`.
-        unsafe { bindings::sk_shutdown_set(self.as_raw(), bindings::RCV_SHUTDOWN as u8) };
+        unsafe {
+            (&raw mut (*self.as_raw()).sk_shutdown).write_volatile(bindings::RCV_SHUTDOWN as u8)
+        };
         self.data_ready();
     }
 
     /// Receiving is possible again.
     pub fn reopen_receive(&self) {
         // SAFETY: As in `shut_down_receive`.
-        unsafe { bindings::sk_shutdown_set(self.as_raw(), 0) };
+        unsafe { (&raw mut (*self.as_raw()).sk_shutdown).write_volatile(0) };
     }
 
     #[inline]
     fn is_receive_shut_down(&self) -> bool {
         // SAFETY: As in `shut_down_receive`.
-        let shutdown = unsafe { bindings::sk_shutdown_get(self.as_raw()) };
+        let shutdown = unsafe { (&raw const (*self.as_raw()).sk_shutdown).read_volatile() };
         shutdown & bindings::RCV_SHUTDOWN as u8 != 0
     }
 
@@ -328,21 +335,21 @@ impl<T: Operations> Sock<T> {
     #[inline]
     pub fn send_buffer(&self) -> i32 {
         // SAFETY: Written by aligned stores; this is a `READ_ONCE()`.
-        unsafe { bindings::sk_sndbuf_get(self.as_raw()) }
+        unsafe { (&raw const (*self.as_raw()).sk_sndbuf).read_volatile() }
     }
 
     /// Sets how many bytes may be under way at a time.
     #[inline]
     pub fn set_send_buffer(&self, bytes: i32) {
         // SAFETY: Read racily, as in C: this is a `WRITE_ONCE()`.
-        unsafe { bindings::sk_sndbuf_set(self.as_raw(), bytes) }
+        unsafe { (&raw mut (*self.as_raw()).sk_sndbuf).write_volatile(bytes) }
     }
 
     /// Has it a classic filter?
     #[inline]
     pub fn has_filter(&self) -> bool {
         // SAFETY: Only compared with null: `rcu_access_pointer()`.
-        unsafe { bindings::sk_has_filter(self.as_raw()) }
+        !unsafe { (&raw const (*self.as_raw()).sk_filter).read_volatile() }.is_null()
     }
 
     /// Drops the frames that wait to be sent and the notes that wait to be read.
