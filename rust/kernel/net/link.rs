@@ -15,6 +15,11 @@ use crate::{
     error::to_result,
     prelude::*,
     str::as_char_ptr_in_const_context,
+    sync::atomic::{
+        AtomicFlag,
+        Full,
+        Release, //
+    },
     types::Opaque, //
 };
 use core::marker::PhantomData;
@@ -28,8 +33,11 @@ use core::marker::PhantomData;
 /// # Examples
 ///
 /// See [`Unregistered`](super::device::Unregistered).
-#[repr(transparent)]
-pub struct Ops<T>(Opaque<bindings::rtnl_link_ops>, PhantomData<fn() -> T>);
+pub struct Ops<T> {
+    ops: Opaque<bindings::rtnl_link_ops>,
+    registered: AtomicFlag,
+    _private: PhantomData<fn() -> T>,
+}
 
 // SAFETY: The core serialises its changes to the operations by the RTNL; nobody else makes any.
 unsafe impl<T> Sync for Ops<T> {}
@@ -43,13 +51,17 @@ impl<T: Private> Ops<T> {
         // deleting either: see `rtnl_link_register()`.
         ops.setup = Some(setup_raw::<T>);
         ops.validate = Some(Self::validate);
-        Self(Opaque::new(ops), PhantomData)
+        Self {
+            ops: Opaque::new(ops),
+            registered: AtomicFlag::new(false),
+            _private: PhantomData,
+        }
     }
 
     /// The C operations.
     #[inline]
     pub fn as_raw(&'static self) -> *mut bindings::rtnl_link_ops {
-        self.0.get()
+        self.ops.get()
     }
 
     /// Is the device of this kind?
@@ -62,12 +74,18 @@ impl<T: Private> Ops<T> {
         (ops == self.as_raw().cast_const()).then(|| unsafe { Device::from_raw(dev.as_raw()) })
     }
 
-    /// Makes the kind known. `EEXIST` when it is taken.
-    ///
-    /// To be called once at a time; takes the RTNL.
+    /// Makes the kind known. `EEXIST` when it is known already, `ENOMEM`. Takes the RTNL.
     pub fn register(&'static self) -> Result<Registration<T>> {
-        // SAFETY: The operations are static. A second registration is refused, by their kind.
-        to_result(unsafe { bindings::rtnl_link_register(self.as_raw()) })?;
+        // The core would not notice that these very operations are in use before it has made
+        // their SRCU domain anew.
+        if self.registered.xchg(true, Full) {
+            return Err(EEXIST);
+        }
+        // SAFETY: The operations are static, and not registered.
+        if let Err(e) = to_result(unsafe { bindings::rtnl_link_register(self.as_raw()) }) {
+            self.registered.store(false, Release);
+            return Err(e);
+        }
         // INVARIANT: Just registered.
         Ok(Registration { ops: self })
     }
@@ -101,5 +119,60 @@ impl<T: Private> Drop for Registration<T> {
     fn drop(&mut self) {
         // SAFETY: By the type invariants; takes the RTNL.
         unsafe { bindings::rtnl_link_unregister(self.ops.as_raw()) };
+        self.ops.registered.store(false, Release);
+    }
+}
+
+#[kunit_tests(rust_net_link)]
+mod tests {
+    use super::*;
+    use crate::net::device::fixture::{
+        Fixture,
+        LINK, //
+    };
+    use crate::net::{
+        device::Name,
+        namespace::Namespace,
+        rtnl, //
+    };
+
+    #[test]
+    fn a_kind_is_registered_once() -> Result {
+        let registration = LINK.register()?;
+        assert_eq!(LINK.register().err(), Some(EEXIST));
+        drop(registration);
+        drop(LINK.register()?);
+        Ok(())
+    }
+
+    #[test]
+    fn downcast_knows_its_own() -> Result {
+        let fixture = Fixture::new()?;
+        assert!(LINK.downcast(fixture.dev().untyped()).is_some());
+        let rtnl = rtnl::lock();
+        let lo = Namespace::init()
+            .find(&Name::new(b"lo")?, &rtnl)
+            .ok_or(ENODEV)?;
+        assert!(LINK.downcast(lo).is_none());
+        Ok(())
+    }
+
+    #[test]
+    fn netlink_makes_none_and_says_why() -> Result {
+        let _registration = LINK.register()?;
+        let mut extack: bindings::netlink_ext_ack = pin_init::zeroed();
+        // SAFETY: Registered operations with a `validate`, and a valid place for the answer.
+        let (ret, text) = unsafe {
+            let validate = (*LINK.as_raw()).validate.ok_or(EINVAL)?;
+            let ret = validate(
+                core::ptr::null_mut(),
+                core::ptr::null_mut(),
+                &raw mut extack,
+            );
+            (ret, CStr::from_char_ptr(extack._msg))
+        };
+        assert_eq!(ret, EOPNOTSUPP.to_errno());
+        assert!(text.to_bytes() == b"made by a test");
+        Ok(())
     }
 }
