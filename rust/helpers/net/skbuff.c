@@ -53,6 +53,31 @@ __rust_helper void rust_helper___skb_queue_tail(struct sk_buff_head *list,
 	__skb_queue_tail(list, skb);
 }
 
+__rust_helper void
+rust_helper___skb_queue_head_init(struct sk_buff_head *list)
+{
+	__skb_queue_head_init(list);
+}
+
+__rust_helper struct sk_buff *
+rust_helper___skb_dequeue(struct sk_buff_head *list)
+{
+	return __skb_dequeue(list);
+}
+
+__rust_helper void rust_helper_skb_queue_splice(const struct sk_buff_head *list,
+						struct sk_buff_head *head)
+{
+	skb_queue_splice(list, head);
+}
+
+__rust_helper void
+rust_helper_skb_queue_splice_tail_init(struct sk_buff_head *list,
+				       struct sk_buff_head *head)
+{
+	skb_queue_splice_tail_init(list, head);
+}
+
 __rust_helper void rust_helper_skb_queue_purge(struct sk_buff_head *list)
 {
 	skb_queue_purge(list);

@@ -28,6 +28,11 @@ use core::{
     ptr::NonNull, //
 };
 
+// Where `bindgen` mislays a field, the build fails rather than the kernel.
+static_assert!(size_of::<bindings::net_device>() == bindings::SIZEOF_NET_DEVICE);
+
+#[cfg(CONFIG_KUNIT = "y")]
+pub(super) mod fixture;
 mod ops;
 mod setup;
 

@@ -142,3 +142,55 @@ impl TxQueue<'_> {
         unsafe { bindings::txq_trans_cond_update(self.txq.as_ptr()) }
     }
 }
+
+#[macros::kunit_tests(rust_net_queue)]
+mod tests {
+    use crate::{
+        net::device::fixture::Fixture,
+        prelude::*, //
+    };
+
+    #[test]
+    fn stop_and_wake_one_of_two() -> Result {
+        let fixture = Fixture::new()?;
+        fixture.up()?;
+        let first = fixture.dev().tx_queue(0).ok_or(ENODEV)?;
+        let second = fixture.dev().tx_queue(1).ok_or(ENODEV)?;
+        assert!(fixture.dev().tx_queue(2).is_none());
+        first.stop();
+        assert!(first.is_stopped());
+        assert!(first.is_stopped_after_consume());
+        assert!(!second.is_stopped());
+        first.wake();
+        assert!(!first.is_stopped());
+        assert!(!first.is_stopped_after_consume());
+        Ok(())
+    }
+
+    #[test]
+    fn room_is_looked_at_behind_the_stop() -> Result {
+        let fixture = Fixture::new()?;
+        fixture.up()?;
+        let txq = fixture.dev().tx_queue(0).ok_or(ENODEV)?;
+        assert!(txq.stop_unless(|| {
+            assert!(txq.is_stopped());
+            false
+        }));
+        assert!(txq.is_stopped());
+        assert!(!txq.stop_unless(|| true));
+        assert!(!txq.is_stopped());
+        Ok(())
+    }
+
+    #[test]
+    fn qdisc_comes_with_up() -> Result {
+        let fixture = Fixture::new()?;
+        let txq = fixture.dev().tx_queue(0).ok_or(ENODEV)?;
+        fixture.up()?;
+        assert!(!txq.has_no_qdisc());
+        txq.note_transmit();
+        fixture.down();
+        assert!(txq.is_stopped());
+        Ok(())
+    }
+}

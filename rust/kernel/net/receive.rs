@@ -148,3 +148,69 @@ impl<T: Private> Frame<'_, T> {
         self.skb.drop_reason(reason)
     }
 }
+
+#[kunit_tests(rust_net_receive)]
+mod tests {
+    use super::*;
+    use crate::net::device::fixture::Fixture;
+
+    #[test]
+    fn a_device_that_is_down_gives_the_frame_back() -> Result {
+        let fixture = Fixture::new()?;
+        let Ok(frame) = fixture.dev().frame(Fixture::frame()?).ethernet() else {
+            return Err(EINVAL);
+        };
+        let Err(skb) = frame.deliver() else {
+            return Err(EINVAL);
+        };
+        assert_eq!(skb.len(), 60 - ETH_HLEN);
+        skb.consume();
+        assert_eq!(fixture.unhandled(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn the_stack_gets_the_frame() -> Result {
+        let fixture = Fixture::new()?;
+        fixture.up()?;
+        let Ok(mut frame) = fixture.dev().frame(Fixture::frame()?).ethernet() else {
+            return Err(EINVAL);
+        };
+        assert_eq!(frame.skb.protocol(), 0x88b5_u16.to_be());
+        frame.finish_headers(0);
+        assert!(frame.deliver().is_ok());
+        assert_eq!(fixture.unhandled(), 1);
+        Ok(())
+    }
+
+    #[test]
+    fn too_short_for_ethernet() -> Result {
+        let fixture = Fixture::new()?;
+        let mut skb = SkBuff::new(16, GFP_KERNEL)?;
+        let extended = skb.extend_from_slice(&[0; ETH_HLEN - 1]);
+        match fixture.dev().frame(skb).ethernet() {
+            Ok(frame) => {
+                frame.drop_reason(DropReason::HDR_TRUNC);
+                return Err(EINVAL);
+            }
+            Err(skb) => {
+                assert_eq!(skb.len(), ETH_HLEN - 1);
+                skb.drop_reason(DropReason::HDR_TRUNC);
+            }
+        }
+        extended
+    }
+
+    #[test]
+    fn protocol_without_a_header() -> Result {
+        let fixture = Fixture::new()?;
+        fixture.up()?;
+        let frame = fixture.dev().frame(Fixture::frame()?);
+        let mut frame = frame.protocol(0x88b5_u16.to_be());
+        frame.finish_headers(1);
+        assert_eq!(frame.skb.len(), 60);
+        assert!(frame.deliver().is_ok());
+        assert_eq!(fixture.unhandled(), 1);
+        Ok(())
+    }
+}
