@@ -106,3 +106,46 @@ pub(crate) fn with_features(device: u32, request: u32) -> u32 {
 pub(crate) fn visible(device: u32) -> u32 {
     device & (FEATURES | PERSIST | TYPE)
 }
+
+#[kunit_tests(rust_tun_flags)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kind_is_tun_where_a_request_names_both() -> Result {
+        assert_eq!(Kind::requested(TUN)?, Kind::Tun);
+        assert_eq!(Kind::requested(TAP | NO_PI)?, Kind::Tap);
+        assert_eq!(Kind::requested(TUN | TAP)?, Kind::Tun);
+        assert_eq!(Kind::requested(NO_PI).err(), Some(EINVAL));
+        Ok(())
+    }
+
+    #[test]
+    fn kind_and_flag_are_inverse() {
+        for kind in [Kind::Tun, Kind::Tap] {
+            assert_eq!(Kind::of(kind.flag() | FEATURES | PERSIST), kind);
+        }
+    }
+
+    #[test]
+    fn a_request_replaces_features_and_nothing_else() {
+        let device = TAP | PERSIST | NO_PI | ONE_QUEUE;
+        assert_eq!(
+            with_features(device, TUN | EXCL | BACKPRESSURE),
+            TAP | PERSIST | BACKPRESSURE
+        );
+        assert_eq!(with_features(device, 0), TAP | PERSIST);
+    }
+
+    #[test]
+    fn what_is_not_kept_is_not_shown() {
+        assert_eq!(visible(TAP | PERSIST | NO_CARRIER | EXCL), TAP | PERSIST);
+        assert_eq!(visible(TUN | FEATURES), TUN | FEATURES);
+    }
+
+    #[test]
+    fn supported_and_unsupported_are_disjoint() {
+        assert_eq!(SUPPORTED & UNSUPPORTED, 0);
+        assert_eq!(SUPPORTED & TYPE, TYPE);
+    }
+}

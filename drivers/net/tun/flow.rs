@@ -120,3 +120,65 @@ impl Tick for FlowTable {
         (left != 0).then(|| timer::round_up(now.wrapping_add(age() - oldest)))
     }
 }
+
+#[kunit_tests(rust_tun_flow)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spread_covers_every_queue_evenly() {
+        for count in [1_u32, 2, 3, 7, 256] {
+            let step = u32::MAX / count;
+            for queue in 0..count {
+                assert_eq!(spread(queue * step + step / 2, count), queue);
+            }
+            assert_eq!(spread(0, count), 0);
+            assert_eq!(spread(u32::MAX, count), count - 1);
+        }
+    }
+
+    #[test]
+    fn a_flow_is_where_it_was_last_heard() -> Result {
+        let table = KBox::pin_init(FlowTable::new(), GFP_KERNEL)?;
+        assert_eq!(table.find(7), None);
+        learn(&table, 7, 1);
+        learn(&table, 7 + CHAINS as u32, 2);
+        assert_eq!(table.find(7), Some(1));
+        assert_eq!(table.find(7 + CHAINS as u32), Some(2));
+        learn(&table, 7, 3);
+        assert_eq!(table.find(7), Some(3));
+        assert_eq!(table.flows.len(), 2);
+        Ok(())
+    }
+
+    #[test]
+    fn the_table_has_an_end() -> Result {
+        let table = KBox::pin_init(FlowTable::new(), GFP_KERNEL)?;
+        for hash in 0..MAX_FLOWS as u32 + 10 {
+            learn(&table, hash, 0);
+        }
+        assert_eq!(table.flows.len(), MAX_FLOWS);
+        assert_eq!(table.find(MAX_FLOWS as u32), None);
+        // What is known can still move.
+        learn(&table, 0, 5);
+        assert_eq!(table.find(0), Some(5));
+        Ok(())
+    }
+
+    #[test]
+    fn the_silent_are_forgotten() -> Result {
+        let table = KBox::pin_init(FlowTable::new(), GFP_KERNEL)?;
+        learn(&table, 1, 0);
+        assert!(table.is_pending());
+        let flow = Flow {
+            queue: Atomic::new(0),
+            updated: Atomic::new(timer::now().wrapping_sub(age())),
+        };
+        assert!(table.flows.insert(2, flow, MAX_FLOWS, GFP_KERNEL));
+        // One is left, so there is a next time.
+        assert!(table.tick().is_some());
+        assert_eq!(table.find(1), Some(0));
+        assert_eq!(table.find(2), None);
+        Ok(())
+    }
+}

@@ -76,3 +76,49 @@ impl Layout {
         }
     }
 }
+
+#[kernel::macros::kunit_tests(rust_tun_frame)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layout_counts_what_is_there() {
+        for (flags, tagged, total) in [
+            (0, false, 104),
+            (0, true, 108),
+            (flags::NO_PI, false, 100),
+            (flags::NO_PI, true, 104),
+        ] {
+            let layout = Layout::new(flags, 100, tagged);
+            assert_eq!(layout.total, total);
+            assert_eq!(layout.pi, flags & flags::NO_PI == 0);
+            assert_eq!(layout.frame, 100 + if tagged { VLAN_LEN } else { 0 });
+        }
+    }
+
+    #[test]
+    fn pi_is_flags_then_protocol() {
+        let ip = (uapi::ETH_P_IP as u16).to_be();
+        assert_eq!(pi(ip, false), [0, 0, 0x08, 0x00]);
+        assert_eq!(u16::from_ne_bytes([pi(ip, true)[0], pi(ip, true)[1]]), 1);
+        assert_eq!(pi_protocol(pi(ip, true)), ip);
+    }
+
+    #[test]
+    fn protocol_is_by_version() {
+        assert_eq!(ip_protocol(0x45), Some(0x0800_u16.to_be()));
+        assert_eq!(ip_protocol(0x60), Some(0x86dd_u16.to_be()));
+        for version in [0, 1, 3, 5, 7, 15] {
+            assert_eq!(ip_protocol(version << 4), None);
+        }
+    }
+
+    #[test]
+    fn tag_is_in_network_order() {
+        let tag = VlanTag {
+            proto: (uapi::ETH_P_8021Q as u16).to_be(),
+            tci: 0x6123,
+        };
+        assert_eq!(tag_bytes(tag), [0x81, 0x00, 0x61, 0x23]);
+    }
+}

@@ -82,3 +82,45 @@ impl Ifreq {
         }
     }
 }
+
+#[kunit_tests(rust_tun_ifreq)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_not_extended_by_their_sign() {
+        let mut ifreq = Ifreq::ZERO;
+        ifreq.set_flags(0xffff_8002);
+        assert_eq!(ifreq.flags(), 0x8002);
+    }
+
+    #[test]
+    fn name_and_flags_do_not_touch() -> Result {
+        let mut ifreq = Ifreq([0xff; SIZE]);
+        ifreq.set_flags(0);
+        // Fifteen bytes, whatever stands at the sixteenth.
+        assert_eq!(ifreq.name()?.as_bytes().len(), Name::SIZE - 1);
+        let name = Name::new(b"tun0")?;
+        ifreq.set_name(&name);
+        assert_eq!(ifreq.name()?.as_bytes(), b"tun0");
+        assert_eq!(ifreq.flags(), 0);
+        assert_eq!(ifreq.0[Name::SIZE + 2], 0xff);
+        Ok(())
+    }
+
+    #[test]
+    fn a_shorter_name_leaves_nothing_of_the_longer() -> Result {
+        let mut ifreq = Ifreq::ZERO;
+        ifreq.set_name(&Name::new(b"longer0")?);
+        ifreq.set_name(&Name::new(b"t1")?);
+        assert_eq!(ifreq.name()?.as_bytes(), b"t1");
+        Ok(())
+    }
+
+    #[test]
+    fn bad_addresses_are_refused() {
+        assert_eq!(Ifreq::read(usize::MAX - 4, SIZE).err(), Some(EFAULT));
+        assert_eq!(Ifreq::ZERO.write(usize::MAX - 4, SIZE), Err(EFAULT));
+        assert_eq!(Ifreq::read(0, SIZE + 1).err(), Some(EINVAL));
+    }
+}

@@ -504,3 +504,171 @@ impl<T: Operations> Sock<T> {
         crate::error::from_result(|| T::recvmsg(this, &mut msg).map(|n| n as c_int))
     }
 }
+
+#[kunit_tests(rust_net_sock)]
+mod tests {
+    use super::*;
+    use crate::sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc, //
+    };
+
+    /// Counts how often it was dropped, and how often there was room again.
+    struct State {
+        drops: Arc<Atomic<u32>>,
+        space: Atomic<u32>,
+    }
+
+    impl Drop for State {
+        fn drop(&mut self) {
+            self.drops.fetch_add(1, Relaxed);
+        }
+    }
+
+    // SAFETY: Null, as for code that is built in.
+    static MODULE: ThisModule = unsafe { ThisModule::from_ptr(core::ptr::null_mut()) };
+    static PROTO: Proto<State> = Proto::new(c"kunit", &MODULE);
+
+    impl Operations for State {
+        type Entry = SkBuff;
+
+        fn proto() -> &'static Proto<Self> {
+            &PROTO
+        }
+
+        fn peek_len(_: &Sock<Self>) -> usize {
+            7
+        }
+
+        fn sendmsg(_: &Sock<Self>, msg: &mut SendMsg<'_>) -> Result<usize> {
+            Ok(msg.len())
+        }
+
+        fn recvmsg(_: &Sock<Self>, _: &mut RecvMsg<'_, SkBuff>) -> Result<usize> {
+            Err(EAGAIN)
+        }
+
+        fn write_space(sock: &Sock<Self>) {
+            sock.space.fetch_add(1, Relaxed);
+        }
+    }
+
+    fn new(drops: &Arc<Atomic<u32>>) -> Result<ARef<Sock<State>>> {
+        let file = KBox::new(pin_init::zeroed::<bindings::file>(), GFP_KERNEL)?;
+        // SAFETY: The socket only keeps the pointer, which nothing here asks it for.
+        let file = unsafe { File::from_raw_file(&raw const *file) };
+        let state = State {
+            drops: drops.clone(),
+            space: Atomic::new(0),
+        };
+        Sock::new(
+            Namespace::init(),
+            file,
+            Uid::current_fs(),
+            Ok::<_, Error>(state),
+        )
+    }
+
+    fn counter() -> Result<Arc<Atomic<u32>>> {
+        Ok(Arc::new(Atomic::new(0), GFP_KERNEL)?)
+    }
+
+    #[test]
+    fn state_goes_with_the_last_frame() -> Result {
+        let drops = counter()?;
+        let sock = new(&drops)?;
+        let skb = sock.alloc_skb(0, 100, 100, true)?;
+        drop(sock);
+        assert_eq!(drops.load(Relaxed), 0);
+        skb.consume();
+        assert_eq!(drops.load(Relaxed), 1);
+        Ok(())
+    }
+
+    /// What Rust writes is where C reads it.
+    #[test]
+    fn the_send_buffer_is_the_one_of_c() -> Result {
+        let sock = new(&counter()?)?;
+        assert_eq!(sock.send_buffer(), i32::MAX);
+        assert!(sock.is_writeable());
+        sock.set_send_buffer(0);
+        assert!(!sock.is_writeable());
+        assert_eq!(
+            sock.alloc_skb(0, 1, 1, true).map(SkBuff::consume).err(),
+            Some(EAGAIN)
+        );
+        sock.set_send_buffer(4096);
+        assert_eq!(
+            sock.alloc_skb(0, 1, 1, true).map(SkBuff::consume).err(),
+            None
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn frames_are_linear_as_asked() -> Result {
+        let sock = new(&counter()?)?;
+        for (headroom, len, linear) in [(64, 0, 0), (64, 1500, 1500), (2, 60_000, 128)] {
+            let skb = sock.alloc_skb(headroom, len, linear, true)?;
+            assert_eq!(skb.len(), len);
+            skb.consume();
+        }
+        assert_eq!(
+            sock.alloc_skb(0, usize::MAX / 2, 0, true)
+                .map(SkBuff::consume)
+                .err(),
+            Some(ENOBUFS)
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn who_asked_for_room_is_told_once() -> Result {
+        let sock = new(&counter()?)?;
+        sock.set_send_buffer(1);
+        let skb = sock.alloc_skb(0, 10, 10, true)?;
+        assert!(!sock.ask_for_write_space());
+        assert!(sock.ask_for_write_space());
+        assert_eq!(sock.space.load(Relaxed), 0);
+        sock.set_send_buffer(i32::MAX);
+        skb.consume();
+        assert_eq!(sock.space.load(Relaxed), 1);
+        sock.notify_write_space();
+        assert_eq!(sock.space.load(Relaxed), 1);
+        Ok(())
+    }
+
+    #[test]
+    fn waiting_ends_with_a_result_or_a_shutdown() -> Result {
+        let sock = new(&counter()?)?;
+        let mut polls = 0;
+        let found = sock.wait(|| {
+            polls += 1;
+            sock.data_ready();
+            (polls == 3).then_some(polls)
+        });
+        assert_eq!(found, Ok(3));
+        sock.shut_down_receive();
+        assert_eq!(sock.wait(|| None::<()>), Err(Interrupted::ShutDown));
+        // What is there is still given out.
+        assert_eq!(sock.wait(|| Some(1)), Ok(1));
+        sock.reopen_receive();
+        assert!(!sock.is_receive_shut_down());
+        Ok(())
+    }
+
+    #[test]
+    fn a_socket_of_no_filter() -> Result {
+        let sock = new(&counter()?)?;
+        assert!(!sock.has_filter());
+        sock.purge();
+        assert!(core::ptr::eq(sock.net(), Namespace::init()));
+        // SAFETY: The socket is there, and its operations are ours.
+        let len = unsafe { Sock::<State>::peek_len(sock.as_raw_socket()) };
+        assert_eq!(len, 7);
+        Ok(())
+    }
+}

@@ -88,3 +88,16 @@ impl Drop for Blob {
         unsafe { bindings::security_tun_dev_free_security(self.0) }
     }
 }
+
+#[kunit_tests(rust_net_tun_security)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_itself_may_do_all() -> Result {
+        create()?;
+        let blob = Blob::new()?;
+        blob.open()?;
+        blob.attach_queue()
+    }
+}

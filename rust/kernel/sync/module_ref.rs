@@ -45,3 +45,19 @@ impl Drop for ModuleRef {
         unsafe { bindings::module_put(self.0.as_ptr()) };
     }
 }
+
+#[macros::kunit_tests(rust_module_ref)]
+mod tests {
+    use super::*;
+
+    /// Built-in code has no module, and nothing to count.
+    #[test]
+    fn built_in_code() {
+        // SAFETY: Null, as for code that is built in.
+        static MODULE: ThisModule = unsafe { ThisModule::from_ptr(core::ptr::null_mut()) };
+        let first = ModuleRef::get(&MODULE);
+        let second = ModuleRef::get(&MODULE);
+        drop(first);
+        drop(second);
+    }
+}
