@@ -64,6 +64,7 @@ impl Operations for Files {
         let _ = queue.ring.resize(0, GFP_KERNEL);
     }
 
+    #[inline]
     fn read_iter(mut kiocb: Kiocb<'_, QueueRef>, to: &mut IovIterDest<'_>) -> Result<usize> {
         let queue = kiocb.file();
         let dev = queue.device().ok_or(EBADFD)?;
@@ -80,6 +81,7 @@ impl Operations for Files {
         Ok(read)
     }
 
+    #[inline]
     fn write_iter(kiocb: Kiocb<'_, QueueRef>, from: &mut IovIterSource<'_>) -> Result<usize> {
         let queue = kiocb.file();
         let dev = queue.device().ok_or(EBADFD)?;

@@ -242,6 +242,7 @@ impl Tun {
 
     /// Copies a frame to a program's buffer and ends it. Returns the length of the whole record,
     /// which may be more than the buffer has.
+    #[inline]
     pub(crate) fn read(dev: &Device<Self>, skb: SkBuff, to: &mut IovIterDest<'_>) -> Result<usize> {
         match Self::copy_out(dev, &skb, to) {
             Ok(total) => {
@@ -255,6 +256,7 @@ impl Tun {
         }
     }
 
+    #[inline]
     fn copy_out(dev: &Device<Self>, skb: &SkBuff, to: &mut IovIterDest<'_>) -> Result<usize> {
         let tag = skb.vlan_tag();
         let layout = Layout::new(dev.flags_now(), skb.len(), tag.is_some());

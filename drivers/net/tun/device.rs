@@ -324,6 +324,7 @@ impl Tun {
         Ok(())
     }
 
+    #[inline]
     fn start_xmit(dev: &Device<Self>, skb: SkBuff, bh: &bh::Disabled) -> Verdict {
         match Self::enqueue(dev, skb, bh) {
             Ok(()) => Verdict::Sent,

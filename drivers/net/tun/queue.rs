@@ -254,6 +254,7 @@ impl Queue {
     }
 
     /// Takes the oldest frame, waiting for one unless told not to.
+    #[inline]
     pub(crate) fn receive(
         sock: &Sock<Self>,
         dev: &Device<Tun>,
@@ -262,6 +263,12 @@ impl Queue {
         if let Some(frame) = Self::consume(sock, dev) {
             return Ok(frame);
         }
+        Self::receive_slow(sock, dev, nonblocking)
+    }
+
+    /// The ring was empty.
+    #[inline(never)]
+    fn receive_slow(sock: &Sock<Self>, dev: &Device<Tun>, nonblocking: bool) -> Result<SkBuff> {
         if nonblocking {
             return Err(EAGAIN);
         }

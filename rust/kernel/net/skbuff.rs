@@ -11,7 +11,6 @@ use crate::{
         Flags, //
     },
     bindings,
-    error::to_result,
     iov::{
         IovIterDest,
         IovIterSource, //
@@ -57,6 +56,15 @@ impl DropReason {
 pub fn pad() -> usize {
     // SAFETY: A constant.
     unsafe { bindings::net_skb_pad() }
+}
+
+/// `to_result()`, inlined: what happens to each frame should not be a call.
+#[inline]
+fn check(ret: c_int) -> Result {
+    if ret < 0 {
+        return Err(Error::from_errno(ret));
+    }
+    Ok(())
 }
 
 /// What makes the IP header behind an Ethernet header aligned, where that matters: `NET_IP_ALIGN`.
@@ -160,7 +168,7 @@ impl Borrowed {
     #[inline]
     pub fn copy_to_iter(&self, offset: usize, to: &mut IovIterDest<'_>, len: usize) -> Result {
         // SAFETY: By the type invariants; the copy stops at the end of the frame.
-        to_result(unsafe {
+        check(unsafe {
             bindings::skb_copy_datagram_iter(
                 self.as_raw(),
                 offset as c_int,
@@ -269,7 +277,7 @@ impl SkBuff {
     #[inline]
     pub fn orphan_frags_rx(&mut self, flags: Flags) -> Result {
         // SAFETY: By the type invariants the buffer is ours.
-        to_result(unsafe { bindings::skb_orphan_frags_rx(self.skb.as_ptr(), flags.as_raw()) })
+        check(unsafe { bindings::skb_orphan_frags_rx(self.skb.as_ptr(), flags.as_raw()) })
     }
 
     /// Takes the software time stamp. To be called while the sender's socket is still attached.
@@ -309,7 +317,7 @@ impl SkBuff {
     #[inline]
     pub fn copy_from_iter(&mut self, from: &mut IovIterSource<'_>, len: usize) -> Result {
         // SAFETY: By the type invariants the buffer is ours; the copy stays inside the frame.
-        to_result(unsafe {
+        check(unsafe {
             bindings::skb_copy_datagram_from_iter(self.skb.as_ptr(), 0, from.as_raw(), len as c_int)
         })
     }

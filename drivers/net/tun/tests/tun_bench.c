@@ -147,7 +147,64 @@ static void tun_bench_batch_off(struct kunit *test)
 	tun_bench_run(test, "batch", TUN_TEST_BP & ~IFF_BACKPRESSURE, tun_bench_take_batch);
 }
 
+#define TUN_BENCH_BURST	128
+
+/* Each side by itself, on one CPU: what a frame costs, without the qdisc. */
+static void tun_bench_alone(struct kunit *test, int flags)
+{
+	u64 xmit_ns = 0, read_ns = 0, frames = 0, lost = 0;
+	struct tun_test *t = test->priv;
+	struct sk_buff *burst[TUN_BENCH_BURST];
+	ktime_t end;
+	int i;
+
+	tun_test_create(test, flags, 500);
+	set_cpus_allowed_ptr(current, cpumask_of(0));
+	end = ktime_add_ms(ktime_get(), ms);
+	do {
+		ktime_t start;
+
+		for (i = 0; i < TUN_BENCH_BURST; i++) {
+			burst[i] = tun_test_frame(test, 0, i);
+			KUNIT_ASSERT_NOT_NULL(test, burst[i]);
+		}
+		local_bh_disable();
+		start = ktime_get();
+		for (i = 0; i < TUN_BENCH_BURST; i++)
+			t->dev->netdev_ops->ndo_start_xmit(burst[i], t->dev);
+		xmit_ns += ktime_to_ns(ktime_sub(ktime_get(), start));
+		local_bh_enable();
+		start = ktime_get();
+		for (i = 0; i < TUN_BENCH_BURST; i++)
+			if (tun_test_read(test, 0) <= 0)
+				lost++;
+		read_ns += ktime_to_ns(ktime_sub(ktime_get(), start));
+		frames += TUN_BENCH_BURST;
+		cond_resched();
+	} while (ktime_before(ktime_get(), end));
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	kunit_info(test, "bench xmit %s pps=%llu kept=%llu lost=%llu\n",
+		   flags & IFF_BACKPRESSURE ? "on" : "off",
+		   div64_u64(frames * NSEC_PER_SEC, xmit_ns), frames - lost, lost);
+	kunit_info(test, "bench read %s pps=%llu kept=%llu lost=%llu\n",
+		   flags & IFF_BACKPRESSURE ? "on" : "off",
+		   div64_u64(frames * NSEC_PER_SEC, read_ns), frames - lost, lost);
+	KUNIT_EXPECT_EQ(test, 0, lost);
+}
+
+static void tun_bench_alone_on(struct kunit *test)
+{
+	tun_bench_alone(test, TUN_TEST_BP);
+}
+
+static void tun_bench_alone_off(struct kunit *test)
+{
+	tun_bench_alone(test, TUN_TEST_BP & ~IFF_BACKPRESSURE);
+}
+
 static struct kunit_case tun_bench_cases[] = {
+	KUNIT_CASE_SLOW(tun_bench_alone_on),
+	KUNIT_CASE_SLOW(tun_bench_alone_off),
 	KUNIT_CASE_SLOW(tun_bench_one_on),
 	KUNIT_CASE_SLOW(tun_bench_one_off),
 	KUNIT_CASE_SLOW(tun_bench_batch_on),

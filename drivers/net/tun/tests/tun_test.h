@@ -169,14 +169,14 @@ static inline void tun_test_join(struct kunit *test, int index, int flags)
 	KUNIT_ASSERT_EQ(test, 0, tun_test_ifreq(test, index, TUNSETIFF, flags));
 }
 
-/* One frame, numbered, straight into the driver's transmit. */
-static inline netdev_tx_t tun_test_xmit_nr(struct kunit *test, int queue, u32 nr)
+/* One frame, numbered, for a queue; NULL if there is no memory. */
+static inline struct sk_buff *tun_test_frame(struct kunit *test, int queue, u32 nr)
 {
 	struct tun_test *t = test->priv;
 	struct sk_buff *skb = alloc_skb(TUN_TEST_LEN + ETH_HLEN, GFP_KERNEL);
-	netdev_tx_t ret;
 
-	KUNIT_ASSERT_NOT_NULL(test, skb);
+	if (!skb)
+		return NULL;
 	skb_put_zero(skb, TUN_TEST_LEN);
 	memcpy(skb->data + 20, &nr, sizeof(nr));
 	skb->protocol = htons(ETH_P_IP);
@@ -184,6 +184,17 @@ static inline netdev_tx_t tun_test_xmit_nr(struct kunit *test, int queue, u32 nr
 	skb_reset_mac_header(skb);
 	skb_reset_network_header(skb);
 	skb_set_queue_mapping(skb, queue);
+	return skb;
+}
+
+/* Straight into the driver's transmit. */
+static inline netdev_tx_t tun_test_xmit_nr(struct kunit *test, int queue, u32 nr)
+{
+	struct sk_buff *skb = tun_test_frame(test, queue, nr);
+	struct tun_test *t = test->priv;
+	netdev_tx_t ret;
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
 	local_bh_disable();
 	ret = t->dev->netdev_ops->ndo_start_xmit(skb, t->dev);
 	local_bh_enable();
