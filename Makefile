@@ -29,7 +29,8 @@ kunit: ## the KUnit suites under UML, C and Rust side by side: build/kunit.json
 	@scripts/setup
 	@scripts/kunit
 
-bench: build ## the first figures: build/bench/kthread.json
+bench: kunit build ## the first figures: build/bench/kthread.json
+	@scripts/build calls
 	@scripts/bench
 
 shell: build ## a shell in a booted guest with our driver loaded
