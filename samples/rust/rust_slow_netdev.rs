@@ -101,7 +101,7 @@ struct Slow {
 }
 
 impl Private for Slow {
-    fn setup(setup: &mut Setup<'_>) {
+    fn setup(setup: &mut Setup<'_, Self>) {
         setup.ethernet().random_address().lockless_transmit();
     }
 }

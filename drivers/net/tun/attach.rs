@@ -11,7 +11,7 @@ use crate::{
         Tun,
         MAX_QUEUES, //
     },
-    flags,
+    filter, flags,
     queue::{
         Queue,
         QueueRef,
@@ -45,7 +45,8 @@ pub(crate) enum Publish {
 /// The security modules' errno; `EINVAL` when it is in use; `EBUSY` when the device takes only one;
 /// `E2BIG` when it has as many as it can; `ENOMEM`. On an error nothing changes.
 ///
-/// Of `request` only NAPI counts here, and only for a new queue: it is the queue's own affair.
+/// Of `request` only NAPI and NOFILTER count here, and only for a new queue: they are the queue's
+/// own affair.
 pub(crate) fn attach(
     dev: &Device<Tun>,
     queue: &Sock<Queue>,
@@ -69,6 +70,9 @@ pub(crate) fn attach(
     let slot = dev.slot(count).ok_or(E2BIG)?;
     if !parked {
         queue.ring.resize(dev.tx_queue_len(rtnl), GFP_KERNEL)?;
+    }
+    if parked || request & flags::NOFILTER == 0 {
+        filter::inherit(dev, queue, rtnl);
     }
 
     queue.set_index(count, rtnl);

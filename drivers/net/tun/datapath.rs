@@ -12,9 +12,11 @@ use crate::{
         self,
         Layout,
         PI_LEN,
+        VLAN_LEN,
         VLAN_OFFSET, //
     },
-    queue::Queue, //
+    queue::Queue,
+    vnet, //
 };
 use kernel::{
     iov::{
@@ -36,9 +38,14 @@ use kernel::{
         sock::{
             Built,
             Sock, //
+        },
+        virtio_net::{
+            Header,
+            Tunnels, //
         }, //
     },
     prelude::*,
+    sync::atomic::Relaxed,
     uapi, //
 };
 
@@ -61,6 +68,14 @@ impl Refused {
         }
     }
 
+    /// Its virtio-net header does not fit it. There is another counter for that.
+    fn malformed(skb: SkBuff) -> Self {
+        Self {
+            counts: false,
+            ..Self::new(skb, DropReason::NOT_SPECIFIED, EINVAL)
+        }
+    }
+
     /// The queue's NAPI takes no frames.
     fn busy(skb: SkBuff) -> Self {
         Self {
@@ -77,6 +92,20 @@ impl Refused {
             counts: error != EAGAIN,
         }
     }
+}
+
+/// What was written with a frame.
+struct Written {
+    /// The device's, when it was.
+    flags: u32,
+    /// From the packet information, as it lies in memory.
+    protocol: u16,
+    header: Header,
+    tunnels: Tunnels,
+    /// The bytes of the frame.
+    len: usize,
+    /// More follows at once.
+    more: bool,
 }
 
 impl Tun {
@@ -101,13 +130,30 @@ impl Tun {
             }
             protocol = frame::pi_protocol(pi);
         }
-        let kind = Kind::of(flags);
-        if kind == Kind::Tap && len < ETH_HLEN {
+        let mut header = Header::ZERO;
+        let mut header_len = 0;
+        // Taken once: it may change meanwhile.
+        let size = dev.header_size();
+        if flags & flags::VNET_HDR != 0 {
+            (header, header_len) = vnet::read(size, flags, from)?;
+            len -= size as usize;
+        }
+        if Kind::of(flags) == Kind::Tap
+            && (len < ETH_HLEN || (header_len != 0 && header_len < ETH_HLEN))
+        {
             return Err(EINVAL);
         }
+        let written = Written {
+            flags,
+            protocol,
+            header,
+            tunnels: vnet::tunnels(size),
+            len,
+            more,
+        };
 
-        match Self::build(queue, kind, from, len, nonblocking)
-            .and_then(|skb| Self::inject(dev, queue, flags, skb, protocol, len, more))
+        match Self::build(dev, queue, flags, from, len, header_len, nonblocking)
+            .and_then(|skb| Self::inject(dev, queue, skb, &written))
         {
             Ok(()) => Ok(total),
             Err(refused) => {
@@ -122,17 +168,20 @@ impl Tun {
         }
     }
 
-    /// Copies a frame into a new buffer.
+    /// Copies a frame into a new buffer, of which at least `header_len` bytes lie in one piece.
     fn build(
+        dev: &Device<Self>,
         queue: &Sock<Queue>,
-        kind: Kind,
+        flags: u32,
         from: &mut IovIterSource<'_>,
         len: usize,
+        header_len: usize,
         nonblocking: bool,
     ) -> Result<SkBuff, Refused> {
+        let kind = Kind::of(flags);
         let headroom = match kind {
-            Kind::Tun => skbuff::pad(),
-            Kind::Tap => skbuff::pad() + skbuff::ip_align(),
+            Kind::Tun => dev.headroom(),
+            Kind::Tap => dev.headroom() + skbuff::ip_align(),
         };
         // A page where all is in user space and at hand: what the socket sends is not limited.
         if kind == Kind::Tap && nonblocking && queue.send_buffer() == i32::MAX {
@@ -140,7 +189,9 @@ impl Tun {
                 return built.map_err(Refused::without_frame);
             }
         }
-        let linear = len.min(skbuff::max_head(headroom));
+        // What a header says of the frame's own, or else as much as a page takes.
+        let wanted = if header_len != 0 { header_len } else { len };
+        let linear = wanted.min(skbuff::max_head(headroom));
         let mut skb = queue
             .alloc_skb(headroom, len, linear, nonblocking)
             .map_err(Refused::without_frame)?;
@@ -150,34 +201,64 @@ impl Tun {
         }
     }
 
-    /// Hands a frame of `len` bytes to the stack.
+    /// Hands a frame to the stack.
     fn inject(
         dev: &Device<Self>,
         queue: &Sock<Queue>,
-        flags: u32,
         mut skb: SkBuff,
-        protocol: u16,
-        len: usize,
-        more: bool,
+        written: &Written,
     ) -> Result<(), Refused> {
-        let frame = match Kind::of(flags) {
+        let frame = match Kind::of(written.flags) {
             Kind::Tun => {
-                let protocol = if flags & flags::NO_PI == 0 {
-                    Some(protocol)
+                let protocol = if written.flags & flags::NO_PI == 0 {
+                    Some(written.protocol)
                 } else {
                     skb.first_byte().and_then(frame::ip_protocol)
                 };
                 let Some(protocol) = protocol else {
                     return Err(Refused::new(skb, DropReason::NOT_SPECIFIED, EINVAL));
                 };
-                dev.frame(skb).protocol(protocol)
+                let frame = dev.frame(skb).protocol(protocol);
+                Self::apply(dev, frame, written)?
             }
-            Kind::Tap => dev
-                .frame(skb)
-                .ethernet()
-                .map_err(|skb| Refused::new(skb, DropReason::HDR_TRUNC, ENOMEM))?,
+            Kind::Tap => Self::apply_ethernet(dev, dev.frame(skb), written)?,
         };
-        Self::deliver(dev, queue, frame, len, more)
+        Self::deliver(dev, queue, frame, written.len, written.more)
+    }
+
+    /// Does to a frame what its virtio-net header says.
+    #[inline]
+    fn apply<'dev>(
+        dev: &'dev Device<Self>,
+        mut frame: Frame<'dev, Self>,
+        written: &Written,
+    ) -> Result<Frame<'dev, Self>, Refused> {
+        let endian = vnet::endian(written.flags);
+        if written
+            .header
+            .apply(&mut frame, written.tunnels, endian)
+            .is_err()
+        {
+            dev.frame_errors.fetch_add(1, Relaxed);
+            return Err(Refused::malformed(frame.into_skb()));
+        }
+        Ok(frame)
+    }
+
+    /// The same for one with an Ethernet header, which is taken off.
+    #[inline]
+    fn apply_ethernet<'dev>(
+        dev: &'dev Device<Self>,
+        mut frame: Frame<'dev, Self>,
+        written: &Written,
+    ) -> Result<Frame<'dev, Self>, Refused> {
+        let truncated = |skb| Refused::new(skb, DropReason::HDR_TRUNC, ENOMEM);
+        if !frame.pull_ethernet() {
+            return Err(truncated(frame.into_skb()));
+        }
+        Self::apply(dev, frame, written)?
+            .ethernet()
+            .map_err(truncated)
     }
 
     /// The last steps of a received frame.
@@ -192,7 +273,7 @@ impl Tun {
         let index = queue.index();
         frame.finish_headers(index as u16);
         // Dissecting costs: only where there is a choice of queues.
-        let hash = if dev.count() > 1 && !queue.is_disabled() {
+        let hash = if !dev.steering.is_set() && dev.count() > 1 && !queue.is_disabled() {
             frame.symmetric_hash()
         } else {
             0
@@ -227,17 +308,24 @@ impl Tun {
         if len < ETH_HLEN {
             return Err(EINVAL);
         }
+        let header = built.header();
         let skb = built.into_skb()?;
-        let frame = dev.frame(skb).ethernet().map_err(|skb| {
-            skb.drop_reason(DropReason::HDR_TRUNC);
-            ENOMEM
-        })?;
-        Self::deliver(dev, queue, frame, len, more).map_err(|refused| {
-            if let Some(skb) = refused.skb {
-                skb.drop_reason(refused.reason);
-            }
-            refused.error
-        })
+        let written = Written {
+            flags: dev.flags_now(),
+            protocol: 0,
+            header,
+            tunnels: vnet::tunnels(dev.header_size()),
+            len,
+            more,
+        };
+        Self::apply_ethernet(dev, dev.frame(skb), &written)
+            .and_then(|frame| Self::deliver(dev, queue, frame, len, more))
+            .map_err(|refused| {
+                if let Some(skb) = refused.skb {
+                    skb.drop_reason(refused.reason);
+                }
+                refused.error
+            })
     }
 
     /// Copies a frame to a program's buffer and ends it. Returns the length of the whole record,
@@ -259,7 +347,8 @@ impl Tun {
     #[inline]
     fn copy_out(dev: &Device<Self>, skb: &SkBuff, to: &mut IovIterDest<'_>) -> Result<usize> {
         let tag = skb.vlan_tag();
-        let layout = Layout::new(dev.flags_now(), skb.len(), tag.is_some());
+        let flags = dev.flags_now();
+        let layout = Layout::new(flags, dev.header_size(), skb.len(), tag.is_some());
         if layout.pi {
             if to.len() < PI_LEN {
                 return Err(EINVAL);
@@ -268,6 +357,11 @@ impl Tun {
             if to.copy_to_iter(&pi) != PI_LEN {
                 return Err(EFAULT);
             }
+        }
+        if layout.header != 0 {
+            let inserted = tag.map_or(0, |_| VLAN_LEN);
+            let header = vnet::describe(dev, flags, skb, inserted)?;
+            vnet::write(layout.header, vnet::has_tunnels(dev), &header, to)?;
         }
 
         // A fault while copying the frame itself is not reported, as programs know it.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A device: its state, and what the network core asks of it.
+//! A device: its state.
 
 use crate::{
-    attach,
+    address_filter::AddressFilter,
+    ethtool,
     flags::{
         self,
         Kind, //
@@ -12,58 +13,55 @@ use crate::{
         self,
         FlowTable, //
     },
+    netlink,
     queue::{
         Queue,
         QueueRef, //
     },
-    LINK, //
+    sysfs,
+    vnet, //
 };
 use kernel::{
+    fmt,
     net::{
+        bpf::SocketFilter,
         device::{
             Device,
             Features,
-            Operations,
+            MessageKind,
             Private,
-            Setup,
-            Verdict, //
+            Setup, //
         },
-        notifier::{
-            Answer,
-            Event,
-            Listener, //
-        },
-        ptr_ring::{
-            NoRoom,
-            PtrRing, //
-        },
+        ethtool::LinkSettings,
+        link::Info,
+        napi,
+        receive::ETH_HLEN,
         rtnl::{
             self,
             Protected, //
         },
-        skbuff::{
-            Borrowed,
-            DropReason,
-            SkBuff, //
+        skbuff,
+        sock::{
+            ClassicProgram,
+            Sock, //
         },
-        sock::Sock,
         tun_security::Blob,
         uidgid::{
             Gid,
             Uid, //
         }, //
     },
+    new_mutex,
     prelude::*,
     sync::{
         atomic::{
             Atomic,
             Relaxed, //
         },
-        bh,
         module_ref::ModuleRef,
-        rcu,
         rcu_pointer::RcuPointer,
-        timer::Timer, //
+        timer::Timer,
+        Mutex, //
     },
     uapi, //
 };
@@ -73,11 +71,13 @@ pub(crate) const MAX_QUEUES: usize = 256;
 
 /// The queue length of a device that was not given one.
 const TX_QUEUE_LEN: u32 = uapi::TUN_READQ_SIZE;
+/// The speed in Mbit/s that a device says it has.
+const SPEED: u32 = 10_000;
 /// What the MTU can be, the link-layer header included.
 const MTU: (u32, u32) = (68, 65535);
 
 /// The offloads that a program has to allow before the stack may use them.
-const USER_FEATURES: Features = Features::HW_CSUM
+pub(crate) const USER_FEATURES: Features = Features::HW_CSUM
     .with(Features::TSO_ECN)
     .with(Features::TSO)
     .with(Features::TSO6)
@@ -109,6 +109,30 @@ pub(crate) struct Tun {
     /// The queue that makes the device, between allocation and registration.
     pub(crate) maker: Protected<Option<QueueRef>>,
     pub(crate) security: Blob,
+    /// The offloads that a program has allowed.
+    allowed: Protected<Features>,
+    /// The bytes of the header in front of each frame, with `IFF_VNET_HDR`.
+    header_size: Atomic<i32>,
+    /// What is left in front of a frame that was written.
+    headroom: Atomic<u32>,
+    /// Frames that were written with a header that does not fit them.
+    pub(crate) frame_errors: Atomic<usize>,
+    /// Which kinds of messages are printed.
+    messages: Atomic<u32>,
+    /// How many written frames are received together, where more are announced.
+    rx_frames: Atomic<u32>,
+    /// The link as a user has set it, which means nothing to the driver.
+    #[pin]
+    pub(crate) link: Mutex<LinkSettings>,
+    /// The addresses that the reader wants frames for.
+    pub(crate) addresses: AddressFilter,
+    /// Chooses the queue of a frame.
+    pub(crate) steering: RcuPointer<SocketFilter, rtnl::Held>,
+    /// Says how much of a frame goes to the reader.
+    pub(crate) program: RcuPointer<SocketFilter, rtnl::Held>,
+    /// The classic filter for all queues, and whether it is attached.
+    pub(crate) classic: Protected<ClassicProgram>,
+    pub(crate) is_classic_attached: Protected<bool>,
     #[pin]
     flows: Timer<FlowTable>,
 }
@@ -133,6 +157,18 @@ impl Tun {
             persist: Protected::new(None),
             maker: Protected::new(Some(maker)),
             security: Blob::new()?,
+            allowed: Protected::new(Features::NONE),
+            header_size: Atomic::new(vnet::MIN_SIZE),
+            headroom: Atomic::new(skbuff::pad() as u32),
+            frame_errors: Atomic::new(0),
+            messages: Atomic::new(0),
+            rx_frames: Atomic::new(0),
+            link <- new_mutex!(LinkSettings::fixed_twisted_pair(SPEED), "tun::link"),
+            addresses: AddressFilter::new(),
+            steering: RcuPointer::null(),
+            program: RcuPointer::null(),
+            classic: Protected::new(ClassicProgram::default()),
+            is_classic_attached: Protected::new(false),
             flows <- FlowTable::new(),
         })
     }
@@ -200,7 +236,10 @@ impl Tun {
     }
 
     /// The parked queues.
-    fn parked<'a>(&'a self, rtnl: &'a rtnl::Held) -> impl Iterator<Item = &'a Sock<Queue>> {
+    pub(crate) fn parked<'a>(
+        &'a self,
+        rtnl: &'a rtnl::Held,
+    ) -> impl Iterator<Item = &'a Sock<Queue>> {
         let first = self.disabled.get(rtnl).as_deref();
         core::iter::successors(first, move |queue| queue.next.get(rtnl).as_deref())
     }
@@ -225,6 +264,86 @@ impl Tun {
         self.group.store(group.into_bits(), Relaxed);
     }
 
+    /// The offloads that a program has allowed.
+    pub(crate) fn allowed(&self, rtnl: &rtnl::Held) -> Features {
+        *self.allowed.get(rtnl)
+    }
+
+    /// Lets the stack use these offloads, and no others, whatever a user had chosen.
+    pub(crate) fn allow(dev: &Device<Self>, offloads: Features, rtnl: &mut rtnl::Held) {
+        *dev.allowed.get_mut(rtnl) = offloads;
+        dev.want_features(USER_FEATURES, offloads, rtnl);
+    }
+
+    /// The bytes of the header in front of each frame. Never fewer than [`vnet::MIN_SIZE`].
+    #[inline]
+    pub(crate) fn header_size(&self) -> i32 {
+        self.header_size.load(Relaxed)
+    }
+
+    /// Sets the bytes of the header.
+    pub(crate) fn set_header_size(&self, size: i32, _rtnl: &mut rtnl::Held) {
+        self.header_size.store(size, Relaxed);
+    }
+
+    /// What is left in front of a frame that was written.
+    #[inline]
+    pub(crate) fn headroom(&self) -> usize {
+        self.headroom.load(Relaxed) as usize
+    }
+
+    /// Asks for room in front of frames that were written: as much as can be had of it.
+    pub(crate) fn set_headroom(&self, bytes: i32) {
+        let most = skbuff::max_head(0).min(usize::from(u16::MAX - 1));
+        let most = most
+            - match Kind::of(self.flags_now()) {
+                Kind::Tun => 1,
+                Kind::Tap => ETH_HLEN + skbuff::ip_align(),
+            };
+        let bytes = usize::try_from(bytes).unwrap_or(0);
+        self.headroom
+            .store(bytes.clamp(skbuff::pad(), most) as u32, Relaxed);
+    }
+
+    /// Which kinds of messages are printed.
+    pub(crate) fn messages(&self) -> u32 {
+        self.messages.load(Relaxed)
+    }
+
+    /// Sets which kinds of messages are printed.
+    pub(crate) fn set_messages(&self, mask: u32) {
+        self.messages.store(mask, Relaxed);
+    }
+
+    /// TUN or TAP?
+    #[inline]
+    pub(crate) fn kind(&self) -> Kind {
+        Kind::of(self.flags_now())
+    }
+
+    /// Are messages of this kind printed?
+    #[inline]
+    pub(crate) fn prints(&self, kind: MessageKind) -> bool {
+        kind.is_in(self.messages())
+    }
+
+    /// How many written frames are received together, where more are announced. 0 is none.
+    #[inline]
+    pub(crate) fn rx_frames(&self) -> u32 {
+        self.rx_frames.load(Relaxed)
+    }
+
+    /// Sets how many written frames are received together: no more than a poll handles.
+    pub(crate) fn set_rx_frames(&self, frames: u32) {
+        self.rx_frames.store(frames.min(napi::WEIGHT), Relaxed);
+    }
+
+    /// The queue that is known for a flow.
+    #[inline]
+    pub(crate) fn find_flow(&self, hash: u32) -> Option<u32> {
+        self.flows.find(hash)
+    }
+
     /// A queue wrote a frame of the flow with this hash.
     #[inline]
     pub(crate) fn learn_flow(&self, hash: u32, queue: u32) {
@@ -232,7 +351,7 @@ impl Tun {
     }
 
     /// Fills in a device of this kind that is being made.
-    pub(crate) fn dress(kind: Kind, setup: &mut Setup<'_>) {
+    pub(crate) fn dress(kind: Kind, setup: &mut Setup<'_, Self>) {
         match kind {
             Kind::Tun => {
                 setup.raw_ip(
@@ -253,214 +372,35 @@ impl Tun {
         setup
             .mtu_range(MTU.0, MTU.1)
             .features(all, VLAN_FEATURES)
-            .lockless_transmit();
+            .lockless_transmit()
+            .attributes(&sysfs::GROUP);
     }
+}
 
-    /// Gives all rings the length that the user asked for.
-    fn resize(dev: &Device<Self>, rtnl: &mut rtnl::Held) -> Result {
-        let len = dev.tx_queue_len(rtnl);
-        let mut rings: KVec<&PtrRing<_, _>> = KVec::with_capacity(
-            dev.count() as usize + dev.disabled_count() as usize,
-            GFP_KERNEL,
-        )?;
-        for queue in Iterator::chain(dev.enabled(rtnl), dev.parked(rtnl)) {
-            rings.push(&queue.ring, GFP_KERNEL)?;
+/// What the driver was told to do, in the log of those who asked for it.
+pub(crate) trait Note {
+    /// Prints a line.
+    fn note(&self, line: fmt::Arguments<'_>);
+}
+
+impl Note for Device<Tun> {
+    fn note(&self, line: fmt::Arguments<'_>) {
+        if self.prints(MessageKind::DRIVER) {
+            self.info(line);
         }
-        PtrRing::resize_all(&rings, len, GFP_KERNEL)?;
-        drop(rings);
-        Self::force_wake_all(dev, rtnl);
-        Ok(())
-    }
-
-    /// Lets every tx queue in use run.
-    pub(crate) fn force_wake_all(dev: &Device<Self>, rtnl: &rtnl::Held) {
-        for queue in dev.enabled(rtnl) {
-            queue.force_wake(dev);
-        }
-    }
-
-    /// Puts a frame into the ring of its queue, or gives it back with the reason why not.
-    #[inline]
-    fn enqueue(
-        dev: &Device<Self>,
-        mut skb: SkBuff,
-        bh: &bh::Disabled,
-    ) -> Result<(), (SkBuff, DropReason)> {
-        let index = skb.queue_mapping();
-        let rcu = rcu::read_lock();
-        let Some(queue) = dev.slot(u32::from(index)).and_then(|slot| slot.read(&rcu)) else {
-            return Err((skb, DropReason::DEV_READY));
-        };
-        let Some(txq) = dev.tx_queue(index) else {
-            return Err((skb, DropReason::DEV_READY));
-        };
-        if skb.orphan_frags_rx(GFP_ATOMIC).is_err() {
-            return Err((skb, DropReason::SKB_UCOPY_FAULT));
-        }
-        skb.tx_timestamp();
-        // It may wait for the reader for ever.
-        skb.orphan();
-
-        let mut ring = queue.ring.producer(bh);
-        let produced = ring.produce(skb);
-        // Not on a device that goes down, nor where no qdisc would keep what follows.
-        if dev.flags_now() & flags::BACKPRESSURE != 0
-            && dev.is_running()
-            && !txq.has_no_qdisc()
-            && ring.room() == Err(NoRoom::Full)
-        {
-            txq.stop_unless(|| ring.room().is_ok());
-        }
-        drop(ring);
-
-        if let Err((skb, _)) = produced {
-            // With backpressure this is rare, but several CPUs may have passed the test of the
-            // stopped bit at once. The frame has been changed, so it cannot go back to the qdisc.
-            return Err((skb, DropReason::FULL_RING));
-        }
-        // The core does this only for devices whose transmit it locks.
-        txq.note_transmit();
-        Queue::notify(queue);
-        Ok(())
-    }
-
-    #[inline]
-    fn start_xmit(dev: &Device<Self>, skb: SkBuff, bh: &bh::Disabled) -> Verdict {
-        match Self::enqueue(dev, skb, bh) {
-            Ok(()) => Verdict::Sent,
-            Err((mut skb, reason)) => {
-                dev.count_tx_dropped();
-                skb.tx_error();
-                skb.drop_reason(reason);
-                Verdict::Dropped
-            }
-        }
-    }
-
-    fn select_queue(&self, skb: &Borrowed) -> u16 {
-        let hash = skb.symmetric_hash();
-        self.flows
-            .find(hash)
-            .unwrap_or_else(|| flow::spread(hash, self.count())) as u16
-    }
-
-    fn open(dev: &Device<Self>, rtnl: &mut rtnl::Held) -> Result {
-        dev.start_all_queues(rtnl);
-        Ok(())
-    }
-
-    fn stop(dev: &Device<Self>, rtnl: &mut rtnl::Held) {
-        // The device is not running any more: who takes the locks after this leaves the queues
-        // alone, so that the stop below is the last word.
-        for queue in dev.enabled(rtnl) {
-            queue.ring.lock_bh().consumer.state().reset();
-        }
-        dev.stop_all_queues(rtnl);
-    }
-
-    fn fix_features(features: Features) -> Features {
-        // No program can allow any offload yet.
-        features & !USER_FEATURES
-    }
-
-    /// Switches the carrier. `EPERM` to have one where there is no queue.
-    pub(crate) fn change_carrier(dev: &Device<Self>, on: bool) -> Result {
-        if !on {
-            dev.carrier_off();
-        } else if dev.count() == 0 {
-            return Err(EPERM);
-        } else {
-            dev.carrier_on();
-        }
-        Ok(())
     }
 }
 
 impl Private for Tun {
     const NETLINK_REFUSAL: &'static CStr = c"tun/tap creation via rtnetlink is not supported.";
 
-    fn setup(setup: &mut Setup<'_>) {
-        setup.tx_queue_len(TX_QUEUE_LEN);
+    fn setup(setup: &mut Setup<'_, Self>) {
+        setup.tx_queue_len(TX_QUEUE_LEN).ethtool(&ethtool::TABLE);
     }
-}
 
-/// The operations of devices of one kind. The tables differ, and so tell the kinds apart.
-macro_rules! operations {
-    ($(#[$meta:meta])* $name:ident $($constant:tt)*) => {
-        $(#[$meta])*
-        pub(crate) struct $name;
+    const LINK_INFO_SIZE: usize = netlink::SIZE;
 
-        #[vtable]
-        impl Operations for $name {
-            type Private = Tun;
-            $($constant)*
-
-            fn init(dev: &Device<Tun>, rtnl: &mut rtnl::Held) -> Result {
-                attach::init(dev, rtnl)
-            }
-
-            fn uninit(dev: &Device<Tun>, rtnl: &mut rtnl::Held) {
-                attach::detach_all(dev, rtnl)
-            }
-
-            fn open(dev: &Device<Tun>, rtnl: &mut rtnl::Held) -> Result {
-                Tun::open(dev, rtnl)
-            }
-
-            fn stop(dev: &Device<Tun>, rtnl: &mut rtnl::Held) {
-                Tun::stop(dev, rtnl)
-            }
-
-            #[inline]
-            fn start_xmit(dev: &Device<Tun>, skb: SkBuff, bh: &bh::Disabled) -> Verdict {
-                Tun::start_xmit(dev, skb, bh)
-            }
-
-            fn select_queue(dev: &Device<Tun>, skb: &Borrowed) -> u16 {
-                dev.select_queue(skb)
-            }
-
-            fn fix_features(_dev: &Device<Tun>, features: Features) -> Features {
-                Tun::fix_features(features)
-            }
-
-            fn change_carrier(dev: &Device<Tun>, on: bool, _rtnl: &mut rtnl::Held) -> Result {
-                Tun::change_carrier(dev, on)
-            }
-        }
-    };
-}
-
-operations! {
-    /// A TUN device.
-    TunOps
-}
-
-operations! {
-    /// A TAP device.
-    TapOps
-    const ETHERNET_ADDRESS: bool = true;
-    const STACKED_VLAN_OFFLOADS: bool = true;
-    const MULTICAST_LIST: bool = true;
-}
-
-/// Listens to what happens to the devices.
-pub(crate) struct Events;
-
-impl Listener for Events {
-    fn event(dev: &Device, event: Event, rtnl: &mut rtnl::Held) -> Answer {
-        let Some(dev) = LINK.downcast(dev) else {
-            return Answer::Done;
-        };
-        match event {
-            Event::TxQueueLen if Tun::resize(dev, rtnl).is_err() => return Answer::Veto,
-            Event::Up => {
-                for queue in dev.enabled(rtnl) {
-                    queue.notify_write_space();
-                }
-            }
-            _ => {}
-        }
-        Answer::Done
+    fn fill_link_info(dev: &Device<Self>, info: &mut Info<'_>) -> Result {
+        netlink::fill(dev, info)
     }
 }

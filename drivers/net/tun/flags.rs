@@ -25,6 +25,12 @@ pub(crate) const MULTI_QUEUE: u32 = uapi::IFF_MULTI_QUEUE;
 pub(crate) const ATTACH_QUEUE: u32 = uapi::IFF_ATTACH_QUEUE;
 /// `TUNSETQUEUE`: out of use. `TUNGETIFF`: it is.
 pub(crate) const DETACH_QUEUE: u32 = uapi::IFF_DETACH_QUEUE;
+/// Frames have a virtio-net header.
+pub(crate) const VNET_HDR: u32 = uapi::IFF_VNET_HDR;
+/// The fields of that header have the least significant byte first. Not to be seen.
+pub(crate) const VNET_LE: u32 = 0x8000_0000;
+/// They have the most significant byte first, unless [`VNET_LE`] is set. Not to be seen.
+pub(crate) const VNET_BE: u32 = 0x4000_0000;
 /// The device stays when its last file closes.
 pub(crate) const PERSIST: u32 = uapi::IFF_PERSIST;
 /// Frames carry no packet information.
@@ -40,13 +46,13 @@ pub(crate) const EXCL: u32 = uapi::IFF_TUN_EXCL;
 pub(crate) const TYPE: u32 = TUN | TAP;
 
 /// What a request can ask of a device, and a later one can change.
-pub(crate) const FEATURES: u32 = NO_PI | ONE_QUEUE | MULTI_QUEUE | NAPI | BACKPRESSURE;
+pub(crate) const FEATURES: u32 = NO_PI | ONE_QUEUE | VNET_HDR | MULTI_QUEUE | NAPI | BACKPRESSURE;
 
 /// The answer to `TUNGETFEATURES`.
 pub(crate) const SUPPORTED: u32 = TUN | TAP | NO_CARRIER | FEATURES;
 
 /// Flags of the C driver that are not built here: refused, so that no program relies on them.
-pub(crate) const UNSUPPORTED: u32 = uapi::IFF_NAPI_FRAGS | uapi::IFF_VNET_HDR;
+pub(crate) const UNSUPPORTED: u32 = uapi::IFF_NAPI_FRAGS;
 
 /// The two kinds of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,11 +141,15 @@ mod tests {
             TAP | PERSIST | BACKPRESSURE
         );
         assert_eq!(with_features(device, 0), TAP | PERSIST);
+        assert_eq!(with_features(device | VNET_LE, 0), TAP | PERSIST | VNET_LE);
     }
 
     #[test]
     fn what_is_not_kept_is_not_shown() {
-        assert_eq!(visible(TAP | PERSIST | NO_CARRIER | EXCL), TAP | PERSIST);
+        assert_eq!(
+            visible(TAP | PERSIST | NO_CARRIER | EXCL | VNET_LE | VNET_BE),
+            TAP | PERSIST
+        );
         assert_eq!(visible(TUN | FEATURES), TUN | FEATURES);
     }
 

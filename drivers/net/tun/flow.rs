@@ -6,6 +6,7 @@
 //! is the same in both directions. What is not known is spread over the queues by its hash.
 
 use kernel::{
+    net::rps,
     prelude::*,
     sync::{
         atomic::{
@@ -36,6 +37,8 @@ const AGE_MS: u32 = 3000;
 /// The queue of a flow, and when it was last heard.
 struct Flow {
     queue: Atomic<u32>,
+    /// The hash by which the stack steers the flow, once a frame of it was transmitted.
+    steered: Atomic<u32>,
     updated: Atomic<usize>,
 }
 
@@ -52,13 +55,15 @@ impl FlowTable {
         Timer::new(try_pin_init!(Self { flows <- RcuTable::new() }))
     }
 
-    /// The queue that a flow is known to belong to.
+    /// The queue that a flow is known to belong to, a frame of which is transmitted.
     #[inline]
     pub(crate) fn find(&self, hash: u32) -> Option<u32> {
         let rcu = rcu::read_lock();
-        self.flows
-            .find(hash, &rcu)
-            .map(|flow| flow.queue.load(Relaxed))
+        let flow = self.flows.find(hash, &rcu)?;
+        if flow.steered.load(Relaxed) != hash {
+            flow.steered.store(hash, Relaxed);
+        }
+        Some(flow.queue.load(Relaxed))
     }
 
     fn refresh(&self, hash: u32, queue: u32) -> bool {
@@ -73,6 +78,7 @@ impl FlowTable {
         if flow.updated.load(Relaxed) != now {
             flow.updated.store(now, Relaxed);
         }
+        rps::record_flow(flow.steered.load(Relaxed));
         true
     }
 }
@@ -84,6 +90,7 @@ pub(crate) fn learn(table: &Timer<FlowTable>, hash: u32, queue: u32) {
     }
     let flow = Flow {
         queue: Atomic::new(queue),
+        steered: Atomic::new(0),
         updated: Atomic::new(timer::now()),
     };
     table.flows.insert(hash, flow, MAX_FLOWS, GFP_ATOMIC);
@@ -172,6 +179,7 @@ mod tests {
         assert!(table.is_pending());
         let flow = Flow {
             queue: Atomic::new(0),
+            steered: Atomic::new(0),
             updated: Atomic::new(timer::now().wrapping_sub(age())),
         };
         assert!(table.flows.insert(2, flow, MAX_FLOWS, GFP_KERNEL));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How a frame lies in a program's buffer: packet information, tag, frame.
+//! How a frame lies in a program's buffer: packet information, virtio-net header, tag, frame.
 //!
 //! Only integers and slices here, no kernel objects.
 //!
@@ -57,6 +57,8 @@ pub(crate) fn ip_protocol(first: u8) -> Option<u16> {
 pub(crate) struct Layout {
     /// Is there packet information?
     pub(crate) pi: bool,
+    /// The bytes of the virtio-net header; 0 for none.
+    pub(crate) header: i32,
     /// The frame with its tag.
     pub(crate) frame: usize,
     /// All of it: what a reader is told.
@@ -64,15 +66,22 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// The record for a frame of `len` bytes on a device with `flags`.
+    /// The record for a frame of `len` bytes on a device with `flags`, and with headers of
+    /// `header` bytes where those ask for one.
     #[inline]
-    pub(crate) fn new(flags: u32, len: usize, tagged: bool) -> Self {
+    pub(crate) fn new(flags: u32, header: i32, len: usize, tagged: bool) -> Self {
         let pi = flags & flags::NO_PI == 0;
+        let header = if flags & flags::VNET_HDR != 0 {
+            header
+        } else {
+            0
+        };
         let frame = len + if tagged { VLAN_LEN } else { 0 };
         Self {
             pi,
+            header,
             frame,
-            total: frame + if pi { PI_LEN } else { 0 },
+            total: frame + header as usize + if pi { PI_LEN } else { 0 },
         }
     }
 }
@@ -88,8 +97,10 @@ mod tests {
             (0, true, 108),
             (flags::NO_PI, false, 100),
             (flags::NO_PI, true, 104),
+            (flags::NO_PI | flags::VNET_HDR, false, 112),
+            (flags::VNET_HDR, true, 120),
         ] {
-            let layout = Layout::new(flags, 100, tagged);
+            let layout = Layout::new(flags, 12, 100, tagged);
             assert_eq!(layout.total, total);
             assert_eq!(layout.pi, flags & flags::NO_PI == 0);
             assert_eq!(layout.frame, 100 + if tagged { VLAN_LEN } else { 0 });

@@ -9,6 +9,7 @@ use crate::{
         Publish, //
     },
     device::{
+        Note,
         Tun,
         MAX_QUEUES, //
     },
@@ -92,6 +93,7 @@ pub(crate) fn set_iff(queue: &Sock<Queue>, ifr: &mut Ifreq, rtnl: &mut rtnl::Hel
         None => create(queue, &name, request, rtnl)?,
     };
 
+    dev.note(fmt!("tun_set_iff\n"));
     if request & flags::NO_CARRIER != 0 {
         dev.carrier_off();
     } else {

@@ -5,7 +5,10 @@
 //! C header: [`include/uapi/linux/if.h`](srctree/include/uapi/linux/if.h)
 
 use kernel::{
-    net::device::Name,
+    net::device::{
+        Address,
+        Name, //
+    },
     prelude::*,
     uaccess::{
         UserPtr,
@@ -83,6 +86,27 @@ impl Ifreq {
     }
 }
 
+/// The address, in the place of the flags.
+impl Ifreq {
+    const ADDRESS: core::ops::Range<usize> = Name::SIZE..Name::SIZE + Address::SIZE;
+
+    /// The address: a type, and the bytes.
+    pub(crate) fn address(&self) -> Address {
+        let mut bytes = [0; Address::SIZE];
+        if let Some(from) = self.0.get(Self::ADDRESS) {
+            bytes.copy_from_slice(from);
+        }
+        Address::from_bytes(bytes)
+    }
+
+    /// Sets the address.
+    pub(crate) fn set_address(&mut self, address: &Address) {
+        if let Some(to) = self.0.get_mut(Self::ADDRESS) {
+            to.copy_from_slice(address.as_bytes());
+        }
+    }
+}
+
 #[kunit_tests(rust_tun_ifreq)]
 mod tests {
     use super::*;
@@ -106,6 +130,18 @@ mod tests {
         assert_eq!(ifreq.flags(), 0);
         assert_eq!(ifreq.0[Name::SIZE + 2], 0xff);
         Ok(())
+    }
+
+    #[test]
+    fn address_is_where_the_flags_are() {
+        let mut ifreq = Ifreq::ZERO;
+        ifreq.set_flags(0x1234);
+        let mut bytes = *ifreq.address().as_bytes();
+        assert_eq!(bytes[..2], 0x1234_u16.to_ne_bytes());
+        bytes[15] = 9;
+        ifreq.set_address(&Address::from_bytes(bytes));
+        assert_eq!(ifreq.0[Name::SIZE + 15], 9);
+        assert_eq!(ifreq.flags(), 0x1234);
     }
 
     #[test]

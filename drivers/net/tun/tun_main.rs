@@ -13,12 +13,19 @@
 //! | [`frame`] | how a frame lies in a program's buffer |
 //! | [`flow`] | which flow belongs to which queue |
 //! | [`queue`] | a queue: an open file, its ring and its reader |
-//! | [`device`] | a device: its operations and its state |
+//! | [`device`] | a device: its state |
+//! | [`netdev`] | what the network core asks of a device |
 //! | [`attach`] | tying queues to a device, and untying them |
 //! | [`iff`] | `TUNSETIFF`: making and joining devices |
 //! | [`datapath`] | frames between buffers and the stack |
 //! | [`chardev`] | the files: read, write, poll, signals |
 //! | [`ioctl`] | the other ioctls |
+//! | [`filter`] | filters of what goes to the reader |
+//! | [`address_filter`] | one of them: by address |
+//! | [`vnet`] | the virtio-net header |
+//! | [`offload`] | which offloads go together |
+//! | [`link_type`] | link-layer types and their addresses |
+//! | [`ethtool`], [`netlink`], [`sysfs`] | what those show |
 //!
 //! # Locking
 //!
@@ -56,23 +63,32 @@ use kernel::{
     prelude::*, //
 };
 
+mod address_filter;
 mod attach;
 mod chardev;
 mod datapath;
 mod device;
+mod ethtool;
+mod filter;
 mod flags;
 mod flow;
 mod frame;
 mod iff;
 mod ifreq;
 mod ioctl;
+mod link_type;
+mod netdev;
+mod netlink;
+mod offload;
 mod queue;
+mod sysfs;
+mod vnet;
 
 use chardev::Files;
-use device::{
+use device::Tun;
+use netdev::{
     Events,
     TapOps,
-    Tun,
     TunOps, //
 };
 use queue::Queue;

@@ -100,6 +100,11 @@ __rust_helper bool rust_helper_napi_schedule(struct napi_struct *napi)
 	return napi_schedule(napi);
 }
 
+__rust_helper int rust_helper_notifier_to_errno(int ret)
+{
+	return notifier_to_errno(ret);
+}
+
 __rust_helper void rust_helper_preempt_disable(void)
 {
 	preempt_disable();

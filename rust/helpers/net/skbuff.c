@@ -37,6 +37,33 @@ __rust_helper void rust_helper_skb_reserve(struct sk_buff *skb, int len)
 	skb_reserve(skb, len);
 }
 
+__rust_helper struct skb_shared_info *
+rust_helper_skb_shinfo(const struct sk_buff *skb)
+{
+	return skb_shinfo(skb);
+}
+
+__rust_helper unsigned int rust_helper_skb_headlen(const struct sk_buff *skb)
+{
+	return skb_headlen(skb);
+}
+
+__rust_helper unsigned int rust_helper_skb_end_offset(const struct sk_buff *skb)
+{
+	return skb_end_offset(skb);
+}
+
+__rust_helper int rust_helper_pskb_trim(struct sk_buff *skb, unsigned int len)
+{
+	return pskb_trim(skb, len);
+}
+
+__rust_helper void rust_helper_skb_set_network_header(struct sk_buff *skb,
+						      int offset)
+{
+	skb_set_network_header(skb, offset);
+}
+
 __rust_helper unsigned int rust_helper_skb_tailroom(const struct sk_buff *skb)
 {
 	return skb_tailroom(skb);

@@ -89,6 +89,11 @@ __rust_helper int rust_helper_current_signal_pending(void)
 	return signal_pending(current);
 }
 
+__rust_helper void rust_helper_lock_sock(struct sock *sk)
+{
+	lock_sock(sk);
+}
+
 __rust_helper void rust_helper_sk_error_queue_purge(struct sock *sk)
 {
 	skb_queue_purge(&sk->sk_error_queue);

@@ -31,13 +31,22 @@ use core::{
 // Where `bindgen` mislays a field, the build fails rather than the kernel.
 static_assert!(size_of::<bindings::net_device>() == bindings::SIZEOF_NET_DEVICE);
 
+mod address;
+pub mod attribute;
 #[cfg(CONFIG_KUNIT = "y")]
 pub(super) mod fixture;
+mod log;
 mod ops;
 mod setup;
 
+pub use address::Address;
+pub use log::{
+    ratelimit,
+    MessageKind, //
+};
 pub use ops::{
     Operations,
+    Stats,
     Table,
     Verdict, //
 };
@@ -87,6 +96,10 @@ impl Name {
 
     pub(super) fn as_ptr(&self) -> *const c_char {
         self.0.as_ptr().cast()
+    }
+
+    fn as_mut_ptr(&mut self) -> *mut c_char {
+        self.0.as_mut_ptr().cast()
     }
 }
 
@@ -287,6 +300,46 @@ impl<T> Device<T> {
         unsafe { bindings::dev_core_stats_rx_dropped_inc(self.as_raw()) }
     }
 
+    /// What is switched on, as of now.
+    #[inline]
+    pub fn features(&self) -> Features {
+        // SAFETY: Read racily where frames are handled, as C does; an aligned word.
+        Features::from_bits(unsafe { (&raw const (*self.as_raw()).features).read_volatile() })
+    }
+
+    /// Makes `wanted` what the user is taken to want of the features `among`, and switches.
+    pub fn want_features(&self, among: Features, wanted: Features, _rtnl: &mut rtnl::Held) {
+        // SAFETY: The RTNL is held.
+        unsafe {
+            let dev = self.as_raw();
+
+            (*dev).wanted_features =
+                (*dev).wanted_features & !among.bits() | (wanted & among).bits();
+            bindings::netdev_update_features(dev);
+        }
+    }
+
+    /// Gives a device that is down another link-layer type (`ARPHRD_`), with addresses of so many
+    /// bytes. Who listens may refuse, with an errno.
+    pub fn set_type(&self, kind: u16, address_len: u8, _rtnl: &mut rtnl::Held) -> Result {
+        // SAFETY: The RTNL is held, under which both fields are written.
+        unsafe {
+            let dev = self.as_raw();
+            let ret = bindings::call_netdevice_notifiers(
+                bindings::netdev_cmd_NETDEV_PRE_TYPE_CHANGE as c_ulong,
+                dev,
+            );
+            to_result(bindings::notifier_to_errno(ret))?;
+            (*dev).type_ = kind;
+            (*dev).addr_len = address_len;
+            bindings::call_netdevice_notifiers(
+                bindings::netdev_cmd_NETDEV_POST_TYPE_CHANGE as c_ulong,
+                dev,
+            );
+        }
+        Ok(())
+    }
+
     /// Tells the world that something about the device changed, if it is up.
     pub fn state_change(&self, _rtnl: &mut rtnl::Held) {
         // SAFETY: The RTNL is held.
@@ -310,8 +363,17 @@ pub trait Private: Send + Sync + Sized + 'static {
     /// What a user reads who asks netlink to make such a device.
     const NETLINK_REFUSAL: &'static CStr = c"this kind of device is not made by rtnetlink";
 
+    /// The bytes that [`fill_link_info`](Self::fill_link_info) needs at most; see
+    /// [`link::space`](super::link::space).
+    const LINK_INFO_SIZE: usize = 0;
+
     /// Fills in the new device, before the private data exists.
-    fn setup(setup: &mut Setup<'_>);
+    fn setup(setup: &mut Setup<'_, Self>);
+
+    /// Says what is particular to the device, for netlink. Any lock or none may be held.
+    fn fill_link_info(_dev: &Device<Self>, _info: &mut super::link::Info<'_>) -> Result {
+        Ok(())
+    }
 }
 
 impl<T: Private> Device<T> {

@@ -51,6 +51,10 @@ impl<T: Private> Ops<T> {
         // deleting either: see `rtnl_link_register()`.
         ops.setup = Some(setup_raw::<T>);
         ops.validate = Some(Self::validate);
+        if T::LINK_INFO_SIZE > 0 {
+            ops.get_size = Some(Self::get_size);
+            ops.fill_info = Some(Self::fill_info);
+        }
         Self {
             ops: Opaque::new(ops),
             registered: AtomicFlag::new(false),
@@ -104,6 +108,92 @@ impl<T: Private> Ops<T> {
         }
         EOPNOTSUPP.to_errno()
     }
+
+    /// # Safety
+    ///
+    /// None: the size is a constant.
+    unsafe extern "C" fn get_size(_dev: *const bindings::net_device) -> usize {
+        T::LINK_INFO_SIZE
+    }
+
+    /// # Safety
+    ///
+    /// `dev` is a `Device<T>`, and `skb` a message that is being written.
+    unsafe extern "C" fn fill_info(
+        skb: *mut bindings::sk_buff,
+        dev: *const bindings::net_device,
+    ) -> c_int {
+        // SAFETY: By this function's contract.
+        let (dev, mut info) = unsafe {
+            (
+                Device::<T>::from_raw(dev.cast_mut()),
+                Info {
+                    skb,
+                    _message: PhantomData,
+                },
+            )
+        };
+        crate::error::from_result(|| T::fill_link_info(dev, &mut info).map(|()| 0))
+    }
+}
+
+/// The bytes that an attribute with a value of so many takes in a message.
+///
+/// ```
+/// use kernel::net::link;
+///
+/// assert_eq!(link::space(1), 8);
+/// assert_eq!(link::space(4), 8);
+/// assert_eq!(link::space(5), 12);
+/// ```
+pub const fn space(value: usize) -> usize {
+    // A header of four bytes, and all of it a multiple of that.
+    (4 + value + 3) & !3
+}
+
+/// The part of a netlink message that is a driver's: `IFLA_INFO_DATA`.
+///
+/// # Invariants
+///
+/// `skb` is a message that is being written, for `'a` by nobody else.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::net::link::Info;
+///
+/// fn fill(info: &mut Info<'_>) -> Result {
+///     info.put_u8(1, 7)?;
+///     info.put_u32(2, 70_000)
+/// }
+/// ```
+pub struct Info<'a> {
+    skb: *mut bindings::sk_buff,
+    _message: PhantomData<&'a mut ()>,
+}
+
+impl Info<'_> {
+    fn put(&mut self, kind: u32, value: &[u8]) -> Result {
+        // SAFETY: By the type invariants; the value is copied.
+        to_result(unsafe {
+            bindings::nla_put(
+                self.skb,
+                kind as c_int,
+                value.len() as c_int,
+                value.as_ptr().cast(),
+            )
+        })
+    }
+
+    /// Adds an attribute of one byte. `EMSGSIZE` where there is no room.
+    pub fn put_u8(&mut self, kind: u32, value: u8) -> Result {
+        self.put(kind, &[value])
+    }
+
+    /// Adds an attribute of four bytes. `EMSGSIZE` where there is no room.
+    pub fn put_u32(&mut self, kind: u32, value: u32) -> Result {
+        self.put(kind, &value.to_ne_bytes())
+    }
 }
 
 /// A registered kind. Dropping it deletes all devices of the kind, in all namespaces.
@@ -142,6 +232,28 @@ mod tests {
         assert_eq!(LINK.register().err(), Some(EEXIST));
         drop(registration);
         drop(LINK.register()?);
+        Ok(())
+    }
+
+    #[test]
+    fn attributes_fill_their_space() -> Result {
+        let skb = crate::net::skbuff::SkBuff::new(64, GFP_KERNEL)?;
+        let mut info = Info {
+            skb: skb.as_raw(),
+            _message: PhantomData,
+        };
+        info.put_u8(3, 9)?;
+        assert_eq!(skb.len(), space(1));
+        info.put_u32(4, 0x0102_0304)?;
+        assert_eq!(skb.len(), space(1) + space(4));
+        while info.put_u32(5, 0).is_ok() {}
+        assert_eq!(info.put_u32(5, 0), Err(EMSGSIZE));
+        let [a, b, c, d, e] = skb.head::<5>().ok_or(EINVAL)?;
+        assert_eq!(
+            (u16::from_ne_bytes([a, b]), u16::from_ne_bytes([c, d]), e),
+            (5, 3, 9)
+        );
+        skb.consume();
         Ok(())
     }
 

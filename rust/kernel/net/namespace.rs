@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     bindings,
+    prelude::*,
     sync::aref::{
         ARef,
         AlwaysRefCounted, //
@@ -96,6 +97,16 @@ impl Namespace {
         unsafe { bindings::ns_capable((*self.as_raw()).user_ns, bindings::CAP_NET_ADMIN as c_int) }
     }
 
+    /// A new file descriptor of the caller's that stands for the namespace, closed on `exec`.
+    /// `EMFILE`, `ENFILE`, `ENOMEM`; `EINVAL` in a kernel without namespaces. Process context.
+    pub fn open(&self) -> Result<u32> {
+        // SAFETY: The namespace is counted; `get_net_ns()` counts it once more for the file.
+        let fd = unsafe {
+            bindings::open_related_ns(&raw mut (*self.as_raw()).ns, Some(bindings::get_net_ns))
+        };
+        u32::try_from(fd).map_err(|_| Error::from_errno(fd))
+    }
+
     /// Looks a device up by name. It stays as long as the RTNL is held and nothing unregisters.
     pub fn find<'a>(&'a self, name: &Name, _rtnl: &'a rtnl::Held) -> Option<&'a Device> {
         // SAFETY: The name ends in NUL and the RTNL is held.
@@ -105,14 +116,12 @@ impl Namespace {
     }
 }
 
-use kernel::prelude::c_int;
-
-#[macros::kunit_tests(rust_net_namespace)]
+#[kunit_tests(rust_net_namespace)]
 mod tests {
     use super::*;
 
     #[test]
-    fn loopback_is_found() -> kernel::error::Result {
+    fn loopback_is_found() -> Result {
         let rtnl = rtnl::lock();
         assert!(Namespace::init().find(&Name::new(b"lo")?, &rtnl).is_some());
         let counted: ARef<Namespace> = Namespace::init().into();

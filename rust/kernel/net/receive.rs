@@ -76,6 +76,29 @@ impl<T: Private> Device<T> {
 }
 
 impl<T: Private> Frame<'_, T> {
+    /// The buffer.
+    #[inline]
+    pub fn skb(&self) -> &SkBuff {
+        &self.skb
+    }
+
+    /// The buffer, taken back.
+    #[inline]
+    pub fn into_skb(self) -> SkBuff {
+        self.skb
+    }
+
+    /// Is there an Ethernet header? It is made linear, and what follows it is the network header.
+    #[inline]
+    #[must_use]
+    pub fn pull_ethernet(&mut self) -> bool {
+        let there = self.skb.may_pull(ETH_HLEN);
+        if there {
+            self.skb.set_network_header(ETH_HLEN);
+        }
+        there
+    }
+
     /// Takes the Ethernet header off, and the protocol and the kind of receiver from it.
     ///
     /// Gives the buffer back if it does not hold one.
@@ -94,6 +117,7 @@ impl<T: Private> Frame<'_, T> {
     /// Sets the protocol of a frame without a link-layer header, as it lies in memory.
     #[inline]
     pub fn protocol(mut self, proto: u16) -> Self {
+        self.skb.set_network_header(0);
         self.skb.set_protocol(proto);
         self
     }

@@ -36,6 +36,12 @@ static_assert!(size_of::<bindings::sk_buff>() == bindings::SIZEOF_SK_BUFF);
 pub struct DropReason(bindings::skb_drop_reason);
 
 impl DropReason {
+    /// From the C value; `None` for that of no drop.
+    #[inline]
+    pub(super) fn from_raw(reason: bindings::skb_drop_reason) -> Option<Self> {
+        (reason != bindings::skb_drop_reason_SKB_NOT_DROPPED_YET).then_some(Self(reason))
+    }
+
     /// No reason that has a name.
     pub const NOT_SPECIFIED: Self = Self(bindings::skb_drop_reason_SKB_DROP_REASON_NOT_SPECIFIED);
     /// The device is not ready.
@@ -44,6 +50,10 @@ impl DropReason {
     pub const FULL_RING: Self = Self(bindings::skb_drop_reason_SKB_DROP_REASON_FULL_RING);
     /// The link-layer header could not be pulled.
     pub const HDR_TRUNC: Self = Self(bindings::skb_drop_reason_SKB_DROP_REASON_HDR_TRUNC);
+    /// The receiver's list of addresses has not this one.
+    pub const TAP_TXFILTER: Self = Self(bindings::skb_drop_reason_SKB_DROP_REASON_TAP_TXFILTER);
+    /// The receiver's program said no.
+    pub const TAP_FILTER: Self = Self(bindings::skb_drop_reason_SKB_DROP_REASON_TAP_FILTER);
     /// Out of memory.
     pub const NOMEM: Self = Self(bindings::skb_drop_reason_SKB_DROP_REASON_NOMEM);
     /// User memory could not be copied.
@@ -159,6 +169,46 @@ impl Borrowed {
                 proto: bindings::skb_vlan_proto_get(self.as_raw()),
                 tci: bindings::skb_vlan_tag_get(self.as_raw()),
             })
+        }
+    }
+
+    /// How the frame is to be segmented: the kind and the payload of a segment.
+    #[inline]
+    pub fn segmentation(&self) -> (u32, u16) {
+        // SAFETY: By the type invariants.
+        unsafe {
+            let shared = bindings::skb_shinfo(self.as_raw());
+            ((*shared).gso_type, (*shared).gso_size)
+        }
+    }
+
+    /// The first `N` bytes, if they lie in one piece.
+    #[inline]
+    pub fn head<const N: usize>(&self) -> Option<[u8; N]> {
+        // SAFETY: By the type invariants; so many bytes from `data` on are linear.
+        unsafe {
+            if (bindings::skb_headlen(self.as_raw()) as usize) < N {
+                return None;
+            }
+            Some((*self.as_raw()).data.cast::<[u8; N]>().read())
+        }
+    }
+
+    /// Prints up to `len` bytes of the frame's memory as an error, from its start on.
+    pub fn dump(&self, prefix: &CStr, len: usize) {
+        // SAFETY: By the type invariants; what is printed ends where the memory does.
+        unsafe {
+            let len = len.min(bindings::skb_end_offset(self.as_raw()) as usize);
+            bindings::print_hex_dump(
+                bindings::KERN_ERR.as_ptr().cast(),
+                crate::str::as_char_ptr_in_const_context(prefix),
+                bindings::DUMP_PREFIX_NONE as c_int,
+                16,
+                1,
+                (*self.as_raw()).head.cast(),
+                len,
+                true,
+            );
         }
     }
 
@@ -338,6 +388,20 @@ impl SkBuff {
             .then(|| unsafe { *(*self.skb.as_ptr()).data })
     }
 
+    /// Cuts the frame to `len` bytes; a shorter one stays as it is. `ENOMEM`.
+    #[inline]
+    pub fn trim(&mut self, len: usize) -> Result {
+        // SAFETY: By the type invariants the buffer is ours.
+        check(unsafe { bindings::pskb_trim(self.skb.as_ptr(), len as c_uint) })
+    }
+
+    /// The network header begins at `offset`.
+    #[inline]
+    pub fn set_network_header(&mut self, offset: usize) {
+        // SAFETY: By the type invariants the buffer is ours.
+        unsafe { bindings::skb_set_network_header(self.skb.as_ptr(), offset as c_int) }
+    }
+
     /// Sets the protocol, given as it lies in memory (network order).
     #[inline]
     pub fn set_protocol(&mut self, proto: u16) {
@@ -435,6 +499,21 @@ mod tests {
         assert!(skb.may_pull(16));
         assert!(!skb.may_pull(17));
         assert_eq!(skb.first_byte(), Some(0x45));
+        skb.consume();
+        Ok(())
+    }
+
+    #[test]
+    fn trimming_shortens_only() -> Result {
+        let mut skb = SkBuff::new(16, GFP_KERNEL)?;
+        skb.extend_from_slice(&[1, 2, 3, 4])?;
+        assert_eq!(skb.head::<2>(), Some([1, 2]));
+        assert_eq!(skb.head::<5>(), None);
+        skb.trim(9)?;
+        assert_eq!(skb.len(), 4);
+        skb.trim(3)?;
+        assert_eq!(skb.len(), 3);
+        assert_eq!(skb.segmentation(), (0, 0));
         skb.consume();
         Ok(())
     }

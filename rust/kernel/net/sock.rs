@@ -45,7 +45,10 @@ pub use msg::{
     SendMsg, //
 };
 
+mod filter;
 mod msg;
+
+pub use filter::ClassicProgram;
 
 /// The state of a socket, and what the kernel's own users may do with it.
 pub trait Operations: Send + Sync + Sized + 'static {
@@ -343,13 +346,6 @@ impl<T: Operations> Sock<T> {
     pub fn set_send_buffer(&self, bytes: i32) {
         // SAFETY: Read racily, as in C: this is a `WRITE_ONCE()`.
         unsafe { (&raw mut (*self.as_raw()).sk_sndbuf).write_volatile(bytes) }
-    }
-
-    /// Has it a classic filter?
-    #[inline]
-    pub fn has_filter(&self) -> bool {
-        // SAFETY: Only compared with null: `rcu_access_pointer()`.
-        !unsafe { (&raw const (*self.as_raw()).sk_filter).read_volatile() }.is_null()
     }
 
     /// Drops the frames that wait to be sent and the notes that wait to be read.

@@ -44,6 +44,14 @@ pub unsafe trait Exclusive {}
 // SAFETY: There is one lock of type `B`, and a guard only while it is held.
 unsafe impl<B: GlobalLockBackend> Exclusive for GlobalGuard<B> {}
 
+/// Pointers to what outlives them by a grace period.
+///
+/// # Safety
+///
+/// After the owner is dropped, readers under RCU that borrowed from it before can go on until they
+/// are done, and a borrow cannot be made an owner again.
+pub unsafe trait FreedByRcu: ForeignOwnable {}
+
 /// An owning pointer, possibly null, that is read under RCU and written with proof of exclusion.
 ///
 /// * [`read`](Self::read) ties what it returns to an [`rcu::Guard`];
@@ -246,6 +254,14 @@ impl<P: ForeignOwnable> Old<P> {
         let me = ManuallyDrop::new(self);
         // SAFETY: By the type invariants the value is ours, and the callers have waited.
         unsafe { P::from_foreign(me.ptr.as_ptr()) }
+    }
+}
+
+impl<P: FreedByRcu> Old<P> {
+    /// Drops the value at once: what it owns waits for its readers by itself.
+    #[inline]
+    pub fn put(self) {
+        drop(self.into_inner());
     }
 }
 

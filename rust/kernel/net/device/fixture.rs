@@ -37,7 +37,7 @@ pub(in crate::net) struct Sink;
 impl Private for Sink {
     const NETLINK_REFUSAL: &'static CStr = c"made by a test";
 
-    fn setup(setup: &mut Setup<'_>) {
+    fn setup(setup: &mut Setup<'_, Self>) {
         setup.ethernet().random_address();
     }
 }

@@ -40,6 +40,18 @@ pub enum Verdict {
     Dropped,
 }
 
+/// Counters on their way to user space: `struct rtnl_link_stats64`.
+#[repr(transparent)]
+pub struct Stats(bindings::rtnl_link_stats64);
+
+impl Stats {
+    /// Frames came in that were not well-formed.
+    #[inline]
+    pub fn add_rx_frame_errors(&mut self, frames: u64) {
+        self.0.rx_frame_errors = self.0.rx_frame_errors.wrapping_add(frames);
+    }
+}
+
 /// What a driver does for its devices: `struct net_device_ops`.
 ///
 /// Unless said otherwise a callback may sleep and holds the RTNL.
@@ -89,7 +101,22 @@ pub trait Operations: Sized + 'static {
     }
 
     /// Adjusts a set of features that is about to become active.
-    fn fix_features(_dev: &Device<Self::Private>, _features: Features) -> Features {
+    fn fix_features(
+        _dev: &Device<Self::Private>,
+        _features: Features,
+        _rtnl: &mut rtnl::Held,
+    ) -> Features {
+        build_error!(VTABLE_DEFAULT_ERROR)
+    }
+
+    /// Those who hand frames from this device to another need so many bytes in front of them; a
+    /// negative number means that nobody does any more. The RTNL need not be held.
+    fn set_rx_headroom(_dev: &Device<Self::Private>, _bytes: i32) {
+        build_error!(VTABLE_DEFAULT_ERROR)
+    }
+
+    /// Adds to the counters, which have those that the core keeps per CPU already. Any context.
+    fn add_stats(_dev: &Device<Self::Private>, _stats: &mut Stats) {
         build_error!(VTABLE_DEFAULT_ERROR)
     }
 
@@ -110,7 +137,7 @@ pub trait Operations: Sized + 'static {
 ///
 /// struct State;
 /// impl Private for State {
-///     fn setup(setup: &mut Setup<'_>) {
+///     fn setup(setup: &mut Setup<'_, Self>) {
 ///         setup.ethernet().tx_queue_len(10);
 ///     }
 /// }
@@ -163,6 +190,12 @@ impl<O: Operations> Table<O> {
         }
         if O::HAS_FIX_FEATURES {
             ops.ndo_fix_features = Some(Self::fix_features);
+        }
+        if O::HAS_SET_RX_HEADROOM {
+            ops.ndo_set_rx_headroom = Some(Self::set_rx_headroom);
+        }
+        if O::HAS_ADD_STATS {
+            ops.ndo_get_stats64 = Some(Self::get_stats64);
         }
         if O::HAS_CHANGE_CARRIER {
             ops.ndo_change_carrier = Some(Self::change_carrier);
@@ -284,8 +317,31 @@ impl<O: Operations> Table<O> {
         dev: *mut bindings::net_device,
         features: bindings::netdev_features_t,
     ) -> bindings::netdev_features_t {
+        // SAFETY: As `init`: `__netdev_update_features()` asserts the RTNL.
+        let (dev, mut rtnl) = unsafe { (Self::device(dev), rtnl::Held::assume()) };
+        O::fix_features(dev, Features::from_bits(features), &mut rtnl).bits()
+    }
+
+    /// # Safety
+    ///
+    /// See [`Self::device`].
+    unsafe extern "C" fn set_rx_headroom(dev: *mut bindings::net_device, bytes: c_int) {
         // SAFETY: By this function's contract.
-        O::fix_features(unsafe { Self::device(dev) }, Features::from_bits(features)).bits()
+        O::set_rx_headroom(unsafe { Self::device(dev) }, bytes)
+    }
+
+    /// # Safety
+    ///
+    /// See [`Self::device`]. `stats` is valid.
+    unsafe extern "C" fn get_stats64(
+        dev: *mut bindings::net_device,
+        stats: *mut bindings::rtnl_link_stats64,
+    ) {
+        // SAFETY: By this function's contract; `Stats` is transparent.
+        unsafe {
+            bindings::dev_get_tstats64(dev, stats);
+            O::add_stats(Self::device(dev), &mut *stats.cast());
+        }
     }
 
     /// # Safety

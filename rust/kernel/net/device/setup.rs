@@ -5,6 +5,7 @@
 //! C header: [`include/linux/netdevice.h`](srctree/include/linux/netdevice.h)
 
 use super::{
+    attribute::Group,
     Area,
     Device,
     Name,
@@ -16,6 +17,7 @@ use crate::{
     bindings,
     error::to_result,
     net::{
+        ethtool,
         link,
         namespace::Namespace,
         rtnl, //
@@ -80,6 +82,9 @@ features! {
 }
 
 impl Features {
+    /// None of them.
+    pub const NONE: Self = Self(0);
+
     /// From the C value.
     #[inline]
     pub const fn from_bits(bits: bindings::netdev_features_t) -> Self {
@@ -129,17 +134,17 @@ impl core::ops::Not for Features {
 /// The flags that share a word: `priv_flags_fast`.
 type Fast = bindings::net_device__bindgen_ty_1__bindgen_ty_1;
 
-/// A device that nobody else can see yet, being filled in. The setters chain.
+/// A device with private data `T` that nobody else can see yet, being filled in. The setters chain.
 ///
 /// # Invariants
 ///
 /// `dev` is allocated, not registered, and ours.
-pub struct Setup<'a> {
+pub struct Setup<'a, T> {
     dev: NonNull<bindings::net_device>,
-    _dev: PhantomData<&'a mut ()>,
+    _dev: PhantomData<&'a mut T>,
 }
 
-impl Setup<'_> {
+impl<T: Private> Setup<'_, T> {
     #[inline]
     fn raw(&mut self) -> *mut bindings::net_device {
         self.dev.as_ptr()
@@ -242,6 +247,23 @@ impl Setup<'_> {
         self
     }
 
+    /// What `ethtool` shows and sets.
+    pub fn ethtool<O: ethtool::Operations<Private = T>>(
+        &mut self,
+        table: &'static ethtool::Table<O>,
+    ) -> &mut Self {
+        // SAFETY: By the type invariants.
+        unsafe { (*self.raw()).ethtool_ops = table.as_raw() };
+        self
+    }
+
+    /// Files in the device's folder in sysfs, there from the start.
+    pub fn attributes(&mut self, group: &'static Group<T>) -> &mut Self {
+        // SAFETY: By the type invariants; the first of the groups is the driver's.
+        unsafe { (*self.raw()).sysfs_groups[0] = group.as_raw() };
+        self
+    }
+
     /// Asks for an interface index, which registration refuses if it is taken. 0 is any.
     pub fn ifindex(&mut self, ifindex: i32) -> &mut Self {
         // SAFETY: By the type invariants.
@@ -270,7 +292,7 @@ impl Setup<'_> {
 ///
 /// struct State(u32);
 /// impl Private for State {
-///     fn setup(setup: &mut Setup<'_>) {
+///     fn setup(setup: &mut Setup<'_, Self>) {
 ///         setup.ethernet().random_address();
 ///     }
 /// }
@@ -374,7 +396,7 @@ impl<T: Private> Unregistered<T> {
 
     /// More to fill in.
     #[inline]
-    pub fn setup(&mut self) -> Setup<'_> {
+    pub fn setup(&mut self) -> Setup<'_, T> {
         // INVARIANT: By the invariants of `Self`.
         Setup {
             dev: self.dev,

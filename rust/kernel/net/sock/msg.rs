@@ -17,7 +17,8 @@ use crate::{
     },
     net::{
         ptr_ring::Entry,
-        skbuff::SkBuff, //
+        skbuff::SkBuff,
+        virtio_net::Header, //
     },
     prelude::*, //
 };
@@ -221,6 +222,24 @@ impl Built<'_> {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The virtio-net header that the sender put at the start of the fragment.
+    #[inline]
+    pub fn header(&self) -> Header {
+        let mut header = Header::ZERO;
+        // SAFETY: By the type invariants. The sender leaves room for its header, of at least the
+        // short form, in front of the frame; what is not the header's is the fragment's.
+        unsafe {
+            let start = (*self.xdp.as_ptr()).data_hard_start.cast::<u8>();
+            let room = (*self.xdp.as_ptr()).data as usize - start as usize;
+            let bytes = header.as_bytes_mut();
+            let len = bytes.len().min(room);
+            bytes
+                .as_mut_ptr()
+                .copy_from_nonoverlapping(start.cast_const(), len);
+        }
+        header
     }
 
     /// Makes the fragment a socket buffer, without a copy. `ENOMEM`.
