@@ -21,6 +21,7 @@ use crate::{
 use kernel::{
     net::{
         device::Device,
+        napi::Mode,
         rtnl,
         sock::Sock, //
     },
@@ -78,11 +79,22 @@ pub(crate) fn attach(
     queue.set_index(count, rtnl);
     queue.reopen_receive();
     queue.force_wake(dev);
+    if !parked {
+        queue.rx_queue.register(dev, count, rtnl)?;
+    }
     if parked {
         unpark(dev, queue, rtnl);
         queue.backlog.enable(rtnl);
     } else if request & flags::NAPI != 0 {
-        queue.backlog.attach(dev, rtnl);
+        let mode = if request & flags::NAPI_FRAGS != 0 {
+            Mode::Frags
+        } else {
+            Mode::Queue
+        };
+        queue.backlog.attach(dev, mode, rtnl);
+    }
+    if dev.xdp.is_set() {
+        queue.announce_xdp(true);
     }
 
     // Last, when nothing of the queue is half done any more.
@@ -185,6 +197,9 @@ fn vacate(dev: &Device<Tun>, queue: &Sock<Queue>, leave: Leave, rtnl: &mut rtnl:
     .synchronize();
     drop(last_held.map(|old| old.synchronize_expedited()));
     Queue::purge(queue);
+    if leave == Leave::Quit {
+        queue.rx_queue.unregister(rtnl);
+    }
 
     {
         // The slot may have been left stopped by the queue that is gone. A reader of the one that
@@ -220,6 +235,7 @@ pub(crate) fn close(queue: &Sock<Queue>) {
         if let Some(old) = queue.device.replace(None, &mut rtnl) {
             drop(old.synchronize_expedited());
         }
+        queue.rx_queue.unregister(&mut rtnl);
         drop(listed);
     } else {
         vacate(&dev, queue, Leave::Quit, &mut rtnl);
@@ -269,6 +285,7 @@ pub(crate) fn detach_all(dev: &Device<Tun>, rtnl: &mut rtnl::Held) {
             retired.synchronize();
         }
         Queue::purge(&queue);
+        queue.rx_queue.unregister(rtnl);
     }
     drop(dev.persist.get_mut(rtnl).take());
 }

@@ -72,8 +72,8 @@ impl Operations for Files {
         if room == 0 {
             return Ok(0);
         }
-        let skb = Queue::receive(queue, &dev, ops::is_nonblocking(&kiocb))?;
-        let read = Tun::read(&dev, skb, to)?.min(room);
+        let packet = Queue::receive(queue, &dev, ops::is_nonblocking(&kiocb))?;
+        let read = Tun::read(&dev, packet, to)?.min(room);
         if read > 0 {
             // Set, not advanced: programs may have come to rely on it.
             *kiocb.ki_pos_mut() = read as i64;
@@ -85,7 +85,7 @@ impl Operations for Files {
     fn write_iter(kiocb: Kiocb<'_, QueueRef>, from: &mut IovIterSource<'_>) -> Result<usize> {
         let queue = kiocb.file();
         let dev = queue.device().ok_or(EBADFD)?;
-        Tun::write(&dev, queue, from, ops::is_nonblocking(&kiocb), false)
+        Tun::write(&dev, queue, from, None, ops::is_nonblocking(&kiocb), false)
     }
 
     fn poll(queue: &Sock<Queue>, file: &File, table: &PollTable<'_>) -> Events {

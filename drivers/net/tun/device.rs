@@ -49,6 +49,10 @@ use kernel::{
         uidgid::{
             Gid,
             Uid, //
+        },
+        xdp::{
+            self,
+            Program, //
         }, //
     },
     new_mutex,
@@ -126,6 +130,8 @@ pub(crate) struct Tun {
     pub(crate) link: Mutex<LinkSettings>,
     /// The addresses that the reader wants frames for.
     pub(crate) addresses: AddressFilter,
+    /// Runs on what is written.
+    pub(crate) xdp: RcuPointer<Program, rtnl::Held>,
     /// Chooses the queue of a frame.
     pub(crate) steering: RcuPointer<SocketFilter, rtnl::Held>,
     /// Says how much of a frame goes to the reader.
@@ -165,6 +171,7 @@ impl Tun {
             rx_frames: Atomic::new(0),
             link <- new_mutex!(LinkSettings::fixed_twisted_pair(SPEED), "tun::link"),
             addresses: AddressFilter::new(),
+            xdp: RcuPointer::null(),
             steering: RcuPointer::null(),
             program: RcuPointer::null(),
             classic: Protected::new(ClassicProgram::default()),
@@ -365,7 +372,12 @@ impl Tun {
                     .ethernet()
                     .no_skb_sharing()
                     .live_address_change()
-                    .random_address();
+                    .random_address()
+                    .xdp_features(
+                        xdp::Features::BASIC
+                            .with(xdp::Features::REDIRECT)
+                            .with(xdp::Features::XMIT),
+                    );
             }
         }
         let all = Features::SG | Features::FRAGLIST | USER_FEATURES | VLAN_FEATURES;

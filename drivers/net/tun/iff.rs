@@ -32,7 +32,8 @@ use kernel::{
         },
         rtnl,
         sock::Sock,
-        tun_security, //
+        tun_security,
+        uidgid, //
     },
     prelude::*,
     sync::aref::ARef, //
@@ -69,8 +70,14 @@ fn downcast(dev: &Device, request: u32) -> Result<&Device<Tun>> {
 /// `TUNSETIFF` on a queue without a device. The name of the device is put into the request.
 pub(crate) fn set_iff(queue: &Sock<Queue>, ifr: &mut Ifreq, rtnl: &mut rtnl::Held) -> Result {
     let request = ifr.flags();
-    if request & flags::UNSUPPORTED != 0 {
-        return Err(EINVAL);
+    if request & flags::NAPI_FRAGS != 0 {
+        // It reaches code that expects a driver to know what it does.
+        if !uidgid::capable_net_admin() {
+            return Err(EPERM);
+        }
+        if request & flags::NAPI == 0 || request & flags::TYPE_MASK != flags::TAP {
+            return Err(EINVAL);
+        }
     }
     let name = ifr.name()?;
     let existing = queue

@@ -41,7 +41,12 @@ use kernel::{
             DropReason,
             SkBuff, //
         },
-        sock::Sock, //
+        sock::Sock,
+        vhost::Packet,
+        xdp::{
+            Program,
+            XmitBatch, //
+        }, //
     },
     prelude::*,
     sync::{
@@ -133,7 +138,7 @@ impl Tun {
         skb.orphan();
 
         let mut ring = queue.ring.producer(bh);
-        let produced = ring.produce(skb);
+        let produced = ring.produce(Packet::Skb(skb));
         // Not on a device that goes down, nor where no qdisc would keep what follows.
         if dev.flags_now() & flags::BACKPRESSURE != 0
             && dev.is_running()
@@ -144,7 +149,7 @@ impl Tun {
         }
         drop(ring);
 
-        if let Err((skb, _)) = produced {
+        if let Err((Packet::Skb(skb), _)) = produced {
             // With backpressure this is rare, but several CPUs may have passed the test of the
             // stopped bit at once. The frame has been changed, so it cannot go back to the qdisc.
             return Err((skb, DropReason::FULL_RING));
@@ -286,6 +291,14 @@ operations! {
     const ETHERNET_ADDRESS: bool = true;
     const STACKED_VLAN_OFFLOADS: bool = true;
     const MULTICAST_LIST: bool = true;
+
+    fn set_xdp(dev: &Device<Tun>, program: Option<Program>, rtnl: &mut rtnl::Held) {
+        Tun::set_xdp(dev, program, rtnl)
+    }
+
+    fn xdp_xmit(dev: &Device<Tun>, frames: &mut XmitBatch<'_>, bh: &bh::Disabled) -> Result {
+        Tun::xdp_xmit(dev, frames, bh)
+    }
 }
 
 /// Listens to what happens to the devices.

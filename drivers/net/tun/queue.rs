@@ -37,7 +37,6 @@ use kernel::{
             self,
             Protected, //
         },
-        skbuff::SkBuff,
         sock::{
             self,
             Interrupted,
@@ -47,7 +46,11 @@ use kernel::{
             SendMsg,
             Sock, //
         },
-        vhost, //
+        vhost::{
+            self,
+            Packet, //
+        },
+        xdp::RxQueue, //
     },
     prelude::*,
     sync::{
@@ -105,10 +108,13 @@ pub(crate) struct Queue {
     pub(crate) device: RcuPointer<ARef<Device<Tun>>, rtnl::Held>,
     /// Frames for the reader. No slots until the first attach.
     #[pin]
-    pub(crate) ring: PtrRing<SkBuff, Consumed>,
+    pub(crate) ring: PtrRing<Packet, Consumed>,
     /// Frames that were written, for those who asked for NAPI.
     #[pin]
     pub(crate) backlog: Backlog,
+    /// What XDP programs see of it.
+    #[pin]
+    pub(crate) rx_queue: RxQueue,
     /// Its slot in the device. Written with the RTNL and the ring's consumer lock.
     index: Atomic<u32>,
     /// Belongs to the device, but is parked. Written with the RTNL.
@@ -132,6 +138,7 @@ impl Queue {
             device: RcuPointer::null(),
             ring <- PtrRing::new(0, Consumed::default(), GFP_KERNEL),
             backlog <- Backlog::new(),
+            rx_queue <- RxQueue::new(),
             index: Atomic::new(0),
             disabled: Atomic::new(false),
             ifindex: Protected::new(0),
@@ -167,8 +174,9 @@ impl Queue {
     }
 
     /// Gives it another slot.
-    pub(crate) fn set_index(&self, index: u32, _rtnl: &mut rtnl::Held) {
+    pub(crate) fn set_index(&self, index: u32, rtnl: &mut rtnl::Held) {
         let mut ring = self.ring.consumer();
+        self.rx_queue.set_index(index, rtnl);
         self.index.store(index, Relaxed);
         ring.state().reset();
     }
@@ -212,7 +220,7 @@ impl Queue {
     fn wake_after(
         sock: &Sock<Self>,
         dev: &Device<Tun>,
-        ring: &mut Consumer<'_, SkBuff, Consumed>,
+        ring: &mut Consumer<'_, Packet, Consumed>,
         taken: u32,
     ) {
         if dev.flags_now() & flags::BACKPRESSURE == 0 {
@@ -244,7 +252,7 @@ impl Queue {
 
     /// Takes the oldest frame.
     #[inline]
-    fn consume(sock: &Sock<Self>, dev: &Device<Tun>) -> Option<SkBuff> {
+    fn consume(sock: &Sock<Self>, dev: &Device<Tun>) -> Option<Packet> {
         let mut ring = sock.ring.consumer();
         let frame = ring.consume();
         if frame.is_some() {
@@ -259,7 +267,7 @@ impl Queue {
         sock: &Sock<Self>,
         dev: &Device<Tun>,
         nonblocking: bool,
-    ) -> Result<SkBuff> {
+    ) -> Result<Packet> {
         if let Some(frame) = Self::consume(sock, dev) {
             return Ok(frame);
         }
@@ -268,7 +276,7 @@ impl Queue {
 
     /// The ring was empty.
     #[inline(never)]
-    fn receive_slow(sock: &Sock<Self>, dev: &Device<Tun>, nonblocking: bool) -> Result<SkBuff> {
+    fn receive_slow(sock: &Sock<Self>, dev: &Device<Tun>, nonblocking: bool) -> Result<Packet> {
         if nonblocking {
             return Err(EAGAIN);
         }
@@ -286,7 +294,7 @@ impl Queue {
 }
 
 impl sock::Operations for Queue {
-    type Entry = SkBuff;
+    type Entry = Packet;
 
     fn proto() -> &'static Proto<Self> {
         &PROTO
@@ -296,30 +304,23 @@ impl sock::Operations for Queue {
         if sock.device().is_none() {
             return 0;
         }
-        sock.ring.consumer().peek().map_or(0, |skb| {
-            skb.len() + skb.vlan_tag().map_or(0, |_| crate::frame::VLAN_LEN)
-        })
+        sock.ring.consumer().peek().map_or(0, |packet| packet.len())
     }
 
     fn sendmsg(sock: &Sock<Self>, msg: &mut SendMsg<'_>) -> Result<usize> {
         let dev = sock.device().ok_or(EBADFD)?;
         let len = msg.len();
         if let Some(batch) = msg.take_batch() {
-            let mut batch = batch.peekable();
-            while let Some(built) = batch.next() {
-                // What a frame of a batch runs into does not concern the others, nor the sender.
-                let _ = Tun::write_built(&dev, sock, built, batch.peek().is_some());
-            }
+            Tun::write_batch(&dev, sock, batch);
             return Ok(len);
         }
         let nonblocking = msg.flags().contains(MsgFlags::DONTWAIT);
         let more = msg.flags().contains(MsgFlags::MORE);
-        let written = Tun::write(&dev, sock, msg.iter(), nonblocking, more)?;
-        msg.complete_copied();
-        Ok(written)
+        let (from, offer) = msg.iter_and_offer();
+        Tun::write(&dev, sock, from, offer, nonblocking, more)
     }
 
-    fn recvmsg(sock: &Sock<Self>, msg: &mut RecvMsg<'_, SkBuff>) -> Result<usize> {
+    fn recvmsg(sock: &Sock<Self>, msg: &mut RecvMsg<'_, Packet>) -> Result<usize> {
         let dev = sock.device().ok_or(EBADFD)?;
         let flags = msg.flags();
         if flags.beyond(MsgFlags::DONTWAIT | MsgFlags::TRUNC | MsgFlags::ERRQUEUE) {
@@ -331,11 +332,11 @@ impl sock::Operations for Queue {
         if msg.iter().is_empty() {
             return Ok(0);
         }
-        let skb = match msg.take_preloaded() {
-            Some(skb) => skb,
+        let packet = match msg.take_preloaded() {
+            Some(packet) => packet,
             None => Self::receive(sock, &dev, flags.contains(MsgFlags::DONTWAIT))?,
         };
-        let read = Tun::read(&dev, skb, msg.iter())?;
+        let read = Tun::read(&dev, packet, msg.iter())?;
         if read > msg.len() {
             msg.set_truncated();
             if !flags.contains(MsgFlags::TRUNC) {
@@ -361,11 +362,11 @@ impl vhost::Backend for Queue {
         &FILES
     }
 
-    fn ring(&self) -> &PtrRing<SkBuff, Consumed> {
+    fn ring(&self) -> &PtrRing<Packet, Consumed> {
         &self.ring
     }
 
-    fn consumed(sock: &Sock<Self>, ring: &mut Consumer<'_, SkBuff, Consumed>, taken: u32) {
+    fn consumed(sock: &Sock<Self>, ring: &mut Consumer<'_, Packet, Consumed>, taken: u32) {
         let rcu = rcu::read_lock();
         if let Some(dev) = sock.device.read(&rcu) {
             Self::wake_after(sock, dev, ring, taken);

@@ -17,7 +17,8 @@
 //! | [`netdev`] | what the network core asks of a device |
 //! | [`attach`] | tying queues to a device, and untying them |
 //! | [`iff`] | `TUNSETIFF`: making and joining devices |
-//! | [`datapath`] | frames between buffers and the stack |
+//! | [`write`], [`read`] | frames between buffers and the stack |
+//! | [`xdp`] | frames that have no socket buffer |
 //! | [`chardev`] | the files: read, write, poll, signals |
 //! | [`ioctl`] | the other ioctls |
 //! | [`filter`] | filters of what goes to the reader |
@@ -66,7 +67,6 @@ use kernel::{
 mod address_filter;
 mod attach;
 mod chardev;
-mod datapath;
 mod device;
 mod ethtool;
 mod filter;
@@ -81,8 +81,11 @@ mod netdev;
 mod netlink;
 mod offload;
 mod queue;
+mod read;
 mod sysfs;
 mod vnet;
+mod write;
+mod xdp;
 
 use chardev::Files;
 use device::Tun;

@@ -64,6 +64,29 @@ __rust_helper void rust_helper_skb_set_network_header(struct sk_buff *skb,
 	skb_set_network_header(skb, offset);
 }
 
+__rust_helper int rust_helper___skb_grow(struct sk_buff *skb, unsigned int len)
+{
+	return __skb_grow(skb, len);
+}
+
+__rust_helper void *rust_helper_skb_push(struct sk_buff *skb, unsigned int len)
+{
+	return skb_push(skb, len);
+}
+
+__rust_helper void rust_helper_skb_fill_page_desc(struct sk_buff *skb, int i,
+						  struct page *page, int offset,
+						  int size)
+{
+	skb_fill_page_desc(skb, i, page, offset, size);
+}
+
+__rust_helper const struct iovec *
+rust_helper_iter_iov(const struct iov_iter *iter)
+{
+	return iter_iov(iter);
+}
+
 __rust_helper unsigned int rust_helper_skb_tailroom(const struct sk_buff *skb)
 {
 	return skb_tailroom(skb);
@@ -120,6 +143,18 @@ __rust_helper int rust_helper_skb_orphan_frags_rx(struct sk_buff *skb,
 						  gfp_t gfp)
 {
 	return skb_orphan_frags_rx(skb, gfp);
+}
+
+__rust_helper void rust_helper_skb_zcopy_init(struct sk_buff *skb,
+					      struct ubuf_info *uarg)
+{
+	skb_zcopy_init(skb, uarg);
+}
+
+__rust_helper int rust_helper_zerocopy_sg_from_iter(struct sk_buff *skb,
+						    struct iov_iter *from)
+{
+	return zerocopy_sg_from_iter(skb, from);
 }
 
 __rust_helper void rust_helper_skb_tx_timestamp(struct sk_buff *skb)

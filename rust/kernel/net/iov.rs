@@ -6,7 +6,10 @@
 
 use crate::{
     bindings,
-    iov::IovIterDest,
+    iov::{
+        IovIterDest,
+        IovIterSource, //
+    },
     prelude::*, //
 };
 
@@ -16,6 +19,48 @@ impl IovIterDest<'_> {
     pub fn zero(&mut self, len: usize) -> usize {
         // SAFETY: The iterator is valid, and writes no more than it has room for.
         unsafe { bindings::iov_iter_zero(len, self.as_raw()) }
+    }
+}
+
+impl IovIterSource<'_> {
+    /// How many pieces user space's buffer has left, or 1 for what is not made of such pieces.
+    pub fn segments(&mut self) -> usize {
+        let iter = self.as_raw();
+        // SAFETY: The iterator is valid.
+        unsafe {
+            match u32::from((*iter).iter_type) {
+                bindings::iter_type_ITER_IOVEC | bindings::iter_type_ITER_KVEC => {
+                    (*iter).__bindgen_anon_2.nr_segs
+                }
+                _ => 1,
+            }
+        }
+    }
+
+    /// The bytes that are left of the first piece.
+    pub fn first_segment(&mut self) -> usize {
+        // SAFETY: The iterator is valid.
+        unsafe { bindings::iov_iter_single_seg_count(self.as_raw()) }
+    }
+
+    /// The bytes of a later piece; `None` where there is none.
+    pub fn later_segment(&mut self, index: usize) -> Option<usize> {
+        if index == 0 || index >= self.segments() {
+            return None;
+        }
+        // SAFETY: There are so many pieces, each an `iovec` or a `kvec`, which are laid out alike.
+        Some(unsafe { (*bindings::iter_iov(self.as_raw()).add(index)).iov_len })
+    }
+
+    /// How many pages lie behind the next `skip` bytes, `most` at most.
+    pub fn pages_after(&mut self, skip: usize, most: usize) -> usize {
+        let most = c_int::try_from(most).unwrap_or(c_int::MAX);
+        // SAFETY: The iterator is valid; a copy of it moves on, and nothing is read.
+        unsafe {
+            let mut rest = self.as_raw().read();
+            bindings::iov_iter_advance(&raw mut rest, skip);
+            bindings::iov_iter_npages(&raw const rest, most) as usize
+        }
     }
 }
 

@@ -20,13 +20,16 @@ use super::{
 };
 use crate::{
     bindings,
+    new_mutex,
     prelude::*,
     sync::{
         aref::ARef,
         atomic::{
             Atomic,
             Relaxed, //
-        }, //
+        },
+        bh,
+        Mutex, //
     },
     types::Opaque, //
 };
@@ -35,6 +38,10 @@ use core::{
     mem::MaybeUninit,
     ptr::null_mut, //
 };
+
+mod frags;
+
+use frags::FragsOf;
 
 // Where `bindgen` mislays a field, the build fails rather than the kernel.
 static_assert!(size_of::<bindings::napi_struct>() == bindings::SIZEOF_NAPI_STRUCT);
@@ -50,6 +57,15 @@ enum State {
     Attached { dev: ARef<Device>, enabled: bool },
 }
 
+/// How frames come to a NAPI context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// They queue up.
+    Queue,
+    /// They are built in the context, in pieces as user space has them: [`frags`].
+    Frags,
+}
+
 /// A queue of frames, and the NAPI context that delivers them.
 ///
 /// It can be attached to a device, and then enabled and disabled; all that under the RTNL. While it
@@ -59,7 +75,9 @@ enum State {
 ///
 /// * `queue` is initialised, and `open` belongs to its lock: the device that frames are taken for;
 /// * `napi` is added to the device of `state` if there is one, and enabled as `state` says;
-/// * `in_use` says whether there is one.
+/// * `in_use` says whether there is one;
+/// * between its turns `napi.skb` belongs to the lock of `frags`, which has the device that frames
+///   are built for.
 ///
 /// # Examples
 ///
@@ -78,6 +96,9 @@ pub struct Backlog {
     queue: Opaque<bindings::sk_buff_head>,
     open: UnsafeCell<*mut bindings::net_device>,
     in_use: Atomic<bool>,
+    builds_frags: Atomic<bool>,
+    #[pin]
+    frags: Mutex<FragsOf>,
     state: Protected<State>,
 }
 
@@ -99,6 +120,8 @@ impl Backlog {
             queue <- Opaque::ffi_init(|slot| unsafe { bindings::skb_queue_head_init(slot) }),
             open: UnsafeCell::new(null_mut()),
             in_use: Atomic::new(false),
+            builds_frags: Atomic::new(false),
+            frags <- new_mutex!(FragsOf::NONE, "Backlog::frags"),
             state: Protected::new(State::Detached),
         })
     }
@@ -114,8 +137,14 @@ impl Backlog {
         !matches!(self.state.get(rtnl), State::Detached)
     }
 
+    /// Is it attached to a device, and are frames built in pieces?
+    #[inline]
+    pub fn builds_frags(&self) -> bool {
+        self.builds_frags.load(Relaxed)
+    }
+
     /// Attaches it to a device and enables it. One that is attached stays as it is. May sleep.
-    pub fn attach<T: Private>(&self, dev: &Device<T>, rtnl: &mut rtnl::Held) {
+    pub fn attach<T: Private>(&self, dev: &Device<T>, mode: Mode, rtnl: &mut rtnl::Held) {
         if self.is_attached(rtnl) {
             return;
         }
@@ -127,6 +156,10 @@ impl Backlog {
         // before it goes, and the device is kept until then.
         unsafe {
             bindings::netif_napi_add_tx(dev.as_raw(), self.napi.get(), Some(Self::poll));
+        }
+        if mode == Mode::Frags {
+            *self.frags.lock() = FragsOf(dev.as_raw());
+            self.builds_frags.store(true, Relaxed);
         }
         self.in_use.store(true, Relaxed);
         self.enable(rtnl);
@@ -161,6 +194,9 @@ impl Backlog {
         self.disable(rtnl);
         let state = core::mem::replace(self.state.get_mut(rtnl), State::Detached);
         if let State::Attached { dev, .. } = state {
+            self.builds_frags.store(false, Relaxed);
+            // Whoever builds a frame is done then, and nobody begins another.
+            *self.frags.lock() = FragsOf::NONE;
             // SAFETY: Added to a device, and disabled; waits for readers.
             unsafe { bindings::netif_napi_del(self.napi.get()) };
             self.in_use.store(false, Relaxed);
@@ -216,6 +252,53 @@ impl Backlog {
             bindings::local_bh_enable();
         }
         Ok(())
+    }
+
+    /// Receives a frame together with those that wait, or has it wait with them while `more` follow
+    /// and fewer than `most` do. For a backlog that is not attached. Process context or softirq.
+    pub(super) fn gather(
+        &self,
+        skb: SkBuff,
+        rx_queue: u16,
+        most: u32,
+        more: bool,
+        _bh: &bh::Disabled,
+    ) {
+        let mut batch = MaybeUninit::uninit();
+        // SAFETY: By the type invariants; frames are given up as they are queued or received. What
+        // is on `batch` is ours.
+        unsafe {
+            let queue = self.queue.get();
+            let lock: *mut bindings::spinlock_t = (&raw mut (*queue).lock).cast();
+            let batch = batch.as_mut_ptr();
+            let skb = skb.into_raw().as_ptr();
+            bindings::spin_lock(lock);
+            if more && (*queue).qlen != most {
+                bindings::__skb_queue_tail(queue, skb);
+                bindings::spin_unlock(lock);
+                return;
+            }
+            bindings::__skb_queue_head_init(batch);
+            bindings::skb_queue_splice_tail_init(queue, batch);
+            bindings::spin_unlock(lock);
+            bindings::__skb_queue_tail(batch, skb);
+            loop {
+                let skb = bindings::__skb_dequeue(batch);
+                if skb.is_null() {
+                    break;
+                }
+                // Its queue may have another number by now.
+                bindings::skb_record_rx_queue(skb, rx_queue);
+                bindings::netif_receive_skb(skb);
+            }
+        }
+    }
+
+    /// Do frames wait, as of now?
+    #[inline]
+    pub(super) fn has_waiting(&self) -> bool {
+        // SAFETY: By the type invariants; a racy look, as in C.
+        unsafe { (&raw const (*self.queue.get()).qlen).read_volatile() != 0 }
     }
 
     /// # Safety
@@ -309,7 +392,7 @@ mod tests {
         fixture.up()?;
         let backlog = KBox::pin_init(Backlog::new(), GFP_KERNEL)?;
         assert_eq!(queue(&fixture, &backlog, false), Err(Undelivered::Busy));
-        backlog.attach(fixture.dev(), &mut rtnl::lock());
+        backlog.attach(fixture.dev(), Mode::Queue, &mut rtnl::lock());
         assert!(backlog.is_in_use());
         for i in 0..3 {
             assert_eq!(queue(&fixture, &backlog, true), Ok(()));
@@ -329,7 +412,7 @@ mod tests {
         let fixture = Fixture::new()?;
         fixture.up()?;
         let backlog = KBox::pin_init(Backlog::new(), GFP_KERNEL)?;
-        backlog.attach(fixture.dev(), &mut rtnl::lock());
+        backlog.attach(fixture.dev(), Mode::Queue, &mut rtnl::lock());
         let bh = crate::sync::bh::disable();
         for _ in 0..3 * WEIGHT {
             assert_eq!(queue(&fixture, &backlog, true), Ok(()));
@@ -347,7 +430,7 @@ mod tests {
         let fixture = Fixture::new()?;
         fixture.up()?;
         let backlog = KBox::pin_init(Backlog::new(), GFP_KERNEL)?;
-        backlog.attach(fixture.dev(), &mut rtnl::lock());
+        backlog.attach(fixture.dev(), Mode::Queue, &mut rtnl::lock());
         assert_eq!(queue(&fixture, &backlog, true), Ok(()));
         backlog.disable(&mut rtnl::lock());
         assert_eq!(queue(&fixture, &backlog, false), Err(Undelivered::Busy));

@@ -14,7 +14,8 @@ use super::{
     skbuff::{
         DropReason,
         SkBuff, //
-    }, //
+    },
+    sock::Offer, //
 };
 use crate::{
     bindings,
@@ -122,6 +123,17 @@ impl<T: Private> Frame<'_, T> {
         self
     }
 
+    /// The writer's pages were `taken`, and are released with the frame, or else copied, and it is
+    /// told at once.
+    #[inline]
+    pub fn settle(&mut self, offer: Offer<'_>, taken: bool) {
+        if taken {
+            offer.attach(&mut self.skb);
+        } else {
+            offer.complete_copied();
+        }
+    }
+
     /// See [`SkBuff::finish_headers`].
     #[inline]
     pub fn finish_headers(&mut self, rx_queue: u16) {
@@ -164,6 +176,41 @@ impl<T: Private> Frame<'_, T> {
         backlog
             .push(self.dev, self.skb, more)
             .map_err(|skb| (skb, Undelivered::Busy))
+    }
+
+    /// Hands the frame to the stack together with those that wait in `backlog`, which is not
+    /// attached; or has it wait while `more` follow at once and fewer than `most` do.
+    ///
+    /// Gives the buffer back if the device is down. Process context or softirq.
+    #[inline]
+    pub fn gather(
+        self,
+        backlog: &Backlog,
+        rx_queue: u16,
+        most: u32,
+        more: bool,
+    ) -> Result<(), SkBuff> {
+        if !more && !backlog.has_waiting() {
+            return self.deliver();
+        }
+        let _rcu = rcu::read_lock();
+        if !self.dev.is_up() {
+            return Err(self.skb);
+        }
+        backlog.gather(self.skb, rx_queue, most, more, &bh::disable());
+        Ok(())
+    }
+
+    /// Hands a frame that was built in pieces to GRO: see [`Backlog::alloc_frags`].
+    ///
+    /// Gives the buffer back with the reason: `EIO` where the device is down, `EBUSY` where the
+    /// context takes none, `ENOMEM` where the headers do not lie in one piece.
+    pub fn deliver_frags(self, backlog: &Backlog) -> Result<(), (SkBuff, Error)> {
+        let _rcu = rcu::read_lock();
+        if !self.dev.is_up() {
+            return Err((self.skb, EIO));
+        }
+        backlog.deliver_frags(self.dev, self.skb)
     }
 
     /// Ends it as a drop.

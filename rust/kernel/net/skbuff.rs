@@ -61,6 +61,9 @@ impl DropReason {
         Self(bindings::skb_drop_reason_SKB_DROP_REASON_SKB_UCOPY_FAULT);
 }
 
+/// The pieces of memory that a buffer can refer to beside its linear one: `MAX_SKB_FRAGS`.
+pub const MAX_FRAGS: usize = bindings::MAX_SKB_FRAGS as usize;
+
 /// What a driver leaves in front of a frame, so that headers can be added: `NET_SKB_PAD`.
 #[inline]
 pub fn pad() -> usize {
@@ -370,6 +373,14 @@ impl SkBuff {
         check(unsafe {
             bindings::skb_copy_datagram_from_iter(self.skb.as_ptr(), 0, from.as_raw(), len as c_int)
         })
+    }
+
+    /// Makes pages of user space's a part of the frame, after its linear bytes, which are copied.
+    /// `EFAULT`, `EMSGSIZE` where there are too many. May sleep.
+    #[inline]
+    pub fn take_pages(&mut self, from: &mut IovIterSource<'_>) -> Result {
+        // SAFETY: By the type invariants the buffer is ours.
+        check(unsafe { bindings::zerocopy_sg_from_iter(self.skb.as_ptr(), from.as_raw()) })
     }
 
     /// Makes the first `len` bytes linear. `false` when the frame is shorter or memory is.

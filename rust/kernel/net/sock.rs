@@ -17,7 +17,6 @@ use crate::{
         ops::PollTable,
         File, //
     },
-    iov::IovIterSource,
     prelude::*,
     sync::aref::{
         ARef,
@@ -41,6 +40,7 @@ pub use msg::{
     Batch,
     Built,
     MsgFlags,
+    Offer,
     RecvMsg,
     SendMsg, //
 };
@@ -403,22 +403,19 @@ impl<T: Operations> Sock<T> {
         }
     }
 
-    /// A frame of `len` bytes copied from `from`, in memory that a task keeps for the purpose, and
-    /// charged to the socket. `EFAULT`, `ENOMEM`; `None` where it does not fit a page, and then
-    /// nothing was read. Process context, may sleep.
-    ///
-    /// The cheapest way there is to a small frame.
-    pub fn build_skb(&self, from: &mut IovIterSource<'_>, len: usize) -> Option<Result<SkBuff>> {
-        let mut err = 0;
-        // SAFETY: By the type invariants; `from` has a valid iterator.
-        let skb =
-            unsafe { bindings::sock_build_skb(self.as_raw(), from.as_raw(), len, &raw mut err) };
-        match NonNull::new(skb) {
-            // SAFETY: A new buffer, ours.
-            Some(skb) => Some(Ok(unsafe { SkBuff::from_raw(skb) })),
-            None if err == 0 => None,
-            None => Some(Err(Error::from_errno(err))),
-        }
+    /// Charges a frame to the socket until it is freed.
+    #[inline]
+    pub fn charge(&self, skb: &mut SkBuff) {
+        // SAFETY: By the type invariants; the buffer is ours.
+        unsafe { bindings::skb_set_owner_w(skb.as_raw(), self.as_raw()) }
+    }
+
+    /// Tells those who build frames for the socket whether a program will run on them first, which
+    /// needs [room](super::xdp::HEADROOM).
+    pub fn announce_xdp(&self, xdp: bool) {
+        // SAFETY: By the type invariants; the flag is one bit of a word that the core changes only
+        // where the socket is ours.
+        unsafe { bindings::sock_assign_xdp(self.as_raw(), xdp) }
     }
 
     /// # Safety

@@ -16,18 +16,139 @@ use super::{
         Entry,
         PtrRing, //
     },
+    skbuff::SkBuff,
     sock::{
         self,
         Sock, //
-    }, //
+    },
+    xdp, //
 };
 use crate::{
     bindings,
     fs::ops,
     prelude::*,
-    sync::aref::ARef, //
+    sync::aref::ARef,
+    types::ForeignOwnable, //
 };
-use core::ffi::c_void;
+use core::{
+    ffi::c_void,
+    marker::PhantomData,
+    mem::ManuallyDrop,
+    ops::Deref,
+    ptr::NonNull, //
+};
+
+/// What vhost-net takes from a ring: a frame with a socket buffer, or one without.
+///
+/// The lowest bit of the pointer in the ring tells which.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::net::{skbuff::SkBuff, vhost::Packet};
+///
+/// let packet = Packet::Skb(SkBuff::new(64, GFP_KERNEL)?);
+/// assert_eq!(packet.len(), 0);
+/// kernel::net::ptr_ring::Entry::destroy(packet);
+/// # Ok::<(), Error>(())
+/// ```
+pub enum Packet {
+    /// With one.
+    Skb(SkBuff),
+    /// Without: it was redirected here.
+    Xdp(xdp::Frame),
+}
+
+/// The bit of a frame without a socket buffer.
+const XDP_FLAG: usize = 1;
+
+impl Packet {
+    /// The bytes of the frame, with a tag that will be inserted.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Skb(skb) => skb.len() + skb.vlan_tag().map_or(0, |_| VLAN_HLEN),
+            Self::Xdp(frame) => frame.len(),
+        }
+    }
+
+    /// Is it empty?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+const VLAN_HLEN: usize = bindings::VLAN_HLEN as usize;
+
+/// A packet in a ring, looked at.
+pub struct PacketRef<'a>(ManuallyDrop<Packet>, PhantomData<&'a Packet>);
+
+impl Deref for PacketRef<'_> {
+    type Target = Packet;
+
+    #[inline]
+    fn deref(&self) -> &Packet {
+        &self.0
+    }
+}
+
+// SAFETY: The pointers of both kinds are not null and aligned to more than the flag.
+unsafe impl ForeignOwnable for Packet {
+    const FOREIGN_ALIGN: usize = 1;
+
+    type Borrowed<'a> = PacketRef<'a>;
+    type BorrowedMut<'a> = PacketRef<'a>;
+
+    #[inline]
+    fn into_foreign(self) -> *mut c_void {
+        match self {
+            Self::Skb(skb) => skb.into_raw().as_ptr().cast(),
+            Self::Xdp(frame) => frame
+                .into_raw()
+                .as_ptr()
+                .cast::<c_void>()
+                .map_addr(|addr| addr | XDP_FLAG),
+        }
+    }
+
+    #[inline]
+    unsafe fn from_foreign(ptr: *mut c_void) -> Self {
+        // SAFETY: `ptr` comes from `into_foreign`, which gave up ownership and left the flag.
+        unsafe {
+            if ptr.addr() & XDP_FLAG == 0 {
+                Self::Skb(SkBuff::from_raw(NonNull::new_unchecked(ptr.cast())))
+            } else {
+                let ptr = ptr.map_addr(|addr| addr & !XDP_FLAG);
+                Self::Xdp(xdp::Frame::from_raw(NonNull::new_unchecked(ptr.cast())))
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn borrow<'a>(ptr: *mut c_void) -> PacketRef<'a> {
+        // SAFETY: `ptr` comes from `into_foreign` and is not taken back for `'a`; what is made
+        // here is never dropped.
+        PacketRef(
+            ManuallyDrop::new(unsafe { Self::from_foreign(ptr) }),
+            PhantomData,
+        )
+    }
+
+    #[inline]
+    unsafe fn borrow_mut<'a>(ptr: *mut c_void) -> PacketRef<'a> {
+        // SAFETY: As `borrow`.
+        unsafe { Self::borrow(ptr) }
+    }
+}
+
+impl Entry for Packet {
+    #[inline]
+    fn destroy(self) {
+        match self {
+            Self::Skb(skb) => Entry::destroy(skb),
+            Self::Xdp(frame) => drop(frame),
+        }
+    }
+}
 
 /// The socket behind a file that vhost-net may take as its backend.
 pub trait Backend: sock::Operations {
@@ -107,7 +228,7 @@ pub unsafe fn wake<T: Backend>(file: *mut bindings::file, taken: c_int) {
 pub unsafe fn free<T: Backend>(entry: *mut c_void) {
     if !entry.is_null() {
         // SAFETY: By this function's contract.
-        unsafe { <T::Entry as crate::types::ForeignOwnable>::from_foreign(entry) }.destroy();
+        unsafe { <T::Entry as ForeignOwnable>::from_foreign(entry) }.destroy();
     }
 }
 

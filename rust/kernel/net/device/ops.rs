@@ -20,7 +20,8 @@ use crate::{
         skbuff::{
             Borrowed,
             SkBuff, //
-        }, //
+        },
+        xdp, //
     },
     prelude::*,
     sync::bh,
@@ -120,6 +121,25 @@ pub trait Operations: Sized + 'static {
         build_error!(VTABLE_DEFAULT_ERROR)
     }
 
+    /// A user sets the program that runs on what comes in, or with `None` takes it away.
+    fn set_xdp(
+        _dev: &Device<Self::Private>,
+        _program: Option<xdp::Program>,
+        _rtnl: &mut rtnl::Held,
+    ) {
+        build_error!(VTABLE_DEFAULT_ERROR)
+    }
+
+    /// Transmits frames that were redirected here, as many as it can. Bottom halves off. On an
+    /// error none was taken.
+    fn xdp_xmit(
+        _dev: &Device<Self::Private>,
+        _frames: &mut xdp::XmitBatch<'_>,
+        _bh: &bh::Disabled,
+    ) -> Result {
+        build_error!(VTABLE_DEFAULT_ERROR)
+    }
+
     /// The user switches the carrier.
     fn change_carrier(_dev: &Device<Self::Private>, _on: bool, _rtnl: &mut rtnl::Held) -> Result {
         build_error!(VTABLE_DEFAULT_ERROR)
@@ -196,6 +216,12 @@ impl<O: Operations> Table<O> {
         }
         if O::HAS_ADD_STATS {
             ops.ndo_get_stats64 = Some(Self::get_stats64);
+        }
+        if O::HAS_SET_XDP {
+            ops.ndo_bpf = Some(Self::bpf);
+        }
+        if O::HAS_XDP_XMIT {
+            ops.ndo_xdp_xmit = Some(Self::xdp_xmit);
         }
         if O::HAS_CHANGE_CARRIER {
             ops.ndo_change_carrier = Some(Self::change_carrier);
@@ -354,6 +380,57 @@ impl<O: Operations> Table<O> {
         // SAFETY: As `init`: `dev_change_carrier()` is called under the RTNL.
         let (dev, mut rtnl) = unsafe { (Self::device(dev), rtnl::Held::assume()) };
         from_result(|| O::change_carrier(dev, on, &mut rtnl).map(|()| 0))
+    }
+
+    /// # Safety
+    ///
+    /// See [`Self::device`]. `command` is valid; a program in it is given up on success.
+    unsafe extern "C" fn bpf(
+        dev: *mut bindings::net_device,
+        command: *mut bindings::netdev_bpf,
+    ) -> c_int {
+        // SAFETY: By this function's contract; the caller holds the RTNL.
+        let (dev, mut rtnl, program) = unsafe {
+            if (*command).command != bindings::bpf_netdev_command_XDP_SETUP_PROG {
+                return EINVAL.to_errno();
+            }
+            let program = (*command).__bindgen_anon_1.__bindgen_anon_1.prog;
+            (
+                Self::device(dev),
+                rtnl::Held::assume(),
+                xdp::Program::from_raw(program),
+            )
+        };
+        O::set_xdp(dev, program, &mut rtnl);
+        0
+    }
+
+    /// # Safety
+    ///
+    /// See [`Self::device`]. `frames` points at `count` frames, which are given up as far as the
+    /// result says.
+    unsafe extern "C" fn xdp_xmit(
+        dev: *mut bindings::net_device,
+        count: c_int,
+        frames: *mut *mut bindings::xdp_frame,
+        flags: u32,
+    ) -> c_int {
+        if flags & !bindings::XDP_XMIT_FLUSH != 0 {
+            return EINVAL.to_errno();
+        }
+        // SAFETY: By this function's contract; whoever transmits has bottom halves off.
+        let (dev, bh, mut batch) = unsafe {
+            let flush = flags & bindings::XDP_XMIT_FLUSH != 0;
+            (
+                Self::device(dev),
+                bh::Disabled::assume(),
+                xdp::XmitBatch::from_raw(frames, count.max(0) as usize, flush),
+            )
+        };
+        match O::xdp_xmit(dev, &mut batch, bh) {
+            Ok(()) => batch.taken() as c_int,
+            Err(e) => e.to_errno(),
+        }
     }
 
     /// # Safety

@@ -20,7 +20,8 @@ use crate::{
         ethtool,
         link,
         namespace::Namespace,
-        rtnl, //
+        rtnl,
+        xdp, //
     },
     prelude::*,
     sync::aref::ARef, //
@@ -254,6 +255,13 @@ impl<T: Private> Setup<'_, T> {
     ) -> &mut Self {
         // SAFETY: By the type invariants.
         unsafe { (*self.raw()).ethtool_ops = table.as_raw() };
+        self
+    }
+
+    /// What the device can do with XDP programs.
+    pub fn xdp_features(&mut self, features: xdp::Features) -> &mut Self {
+        // SAFETY: By the type invariants.
+        unsafe { (*self.raw()).xdp_features = features.bits() };
         self
     }
 

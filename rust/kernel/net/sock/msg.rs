@@ -18,7 +18,8 @@ use crate::{
     net::{
         ptr_ring::Entry,
         skbuff::SkBuff,
-        virtio_net::Header, //
+        virtio_net::Header,
+        xdp::Buff, //
     },
     prelude::*, //
 };
@@ -149,20 +150,57 @@ impl SendMsg<'_> {
         Some(Batch {
             next: ptr.cast(),
             left: usize::from(num),
+            recycled: None,
             _msg: PhantomData,
         })
     }
 
-    /// Tells a sender who offered its pages that they were copied and not kept.
+    /// The data, and with it what a sender wants to be told who offers its pages instead of having
+    /// them copied.
     ///
-    /// To be called once, where the frame has been built and cannot fail any more.
+    /// Where the frame does not get as far as the stack, it is told nothing: it sees the error.
     #[inline]
-    pub fn complete_copied(&mut self) {
-        let Some(control) = self.control() else {
-            return;
-        };
-        // SAFETY: By the type invariants; what is not a batch points at a `ubuf_info`.
-        unsafe { bindings::ubuf_complete_copied((*control.as_ptr()).ptr.cast()) };
+    pub fn iter_and_offer(&mut self) -> (&mut IovIterSource<'_>, Option<Offer<'_>>) {
+        // SAFETY: By the type invariants; what is not a batch points at a `ubuf_info`, or nowhere.
+        let offer = self
+            .control()
+            .and_then(|control| NonNull::new(unsafe { (*control.as_ptr()).ptr.cast() }))
+            .map(|info| {
+                // INVARIANT: As above.
+                Offer {
+                    info,
+                    _msg: PhantomData,
+                }
+            });
+        // SAFETY: By the type invariants; the offer does not refer to the iterator.
+        let iter = unsafe { IovIterSource::from_raw(&raw mut (*self.msg.as_ptr()).msg_iter) };
+        (iter, offer)
+    }
+}
+
+/// Pages that a sender offers instead of having them copied: `struct ubuf_info`.
+///
+/// # Invariants
+///
+/// `info` is valid, and completed by nobody yet.
+pub struct Offer<'a> {
+    info: NonNull<bindings::ubuf_info>,
+    _msg: PhantomData<&'a mut ()>,
+}
+
+impl Offer<'_> {
+    /// The pages were copied and not kept.
+    #[inline]
+    pub fn complete_copied(self) {
+        // SAFETY: By the type invariants.
+        unsafe { bindings::ubuf_complete_copied(self.info.as_ptr()) };
+    }
+
+    /// The pages are part of the frame, by [`SkBuff::take_pages`], and are released with it.
+    #[inline]
+    pub fn attach(self, skb: &mut SkBuff) {
+        // SAFETY: By the type invariants; the buffer is ours.
+        unsafe { bindings::skb_zcopy_init(skb.as_raw(), self.info.as_ptr()) };
     }
 }
 
@@ -170,11 +208,42 @@ impl SendMsg<'_> {
 ///
 /// # Invariants
 ///
-/// `left` `struct xdp_buff`s from `next` on are valid, and the fragments they describe are ours.
+/// * `left` `struct xdp_buff`s from `next` on are valid, and the fragments they describe are ours;
+/// * so are the counts in `recycled`.
 pub struct Batch<'a> {
     next: *mut bindings::xdp_buff,
     left: usize,
+    /// A page of which so many counts are ours, to be given up together.
+    recycled: Option<(NonNull<bindings::page>, c_uint)>,
     _msg: PhantomData<&'a mut ()>,
+}
+
+impl Batch<'_> {
+    /// Drops a frame of the batch. Those that lie in one page go together.
+    #[inline]
+    pub fn recycle(&mut self, buff: Buff<'_>) {
+        let Some(page) = buff.into_page() else { return };
+        match &mut self.recycled {
+            Some((last, count)) if *last == page => *count += 1,
+            _ => {
+                self.drain();
+                self.recycled = Some((page, 1));
+            }
+        }
+    }
+
+    fn drain(&mut self) {
+        if let Some((page, count)) = self.recycled.take() {
+            // SAFETY: So many counts of the page are ours.
+            unsafe { bindings::__page_frag_cache_drain(page.as_ptr(), count) };
+        }
+    }
+
+    /// Is there another frame?
+    #[inline]
+    pub fn has_more(&self) -> bool {
+        self.left > 0
+    }
 }
 
 impl<'a> Iterator for Batch<'a> {
@@ -196,6 +265,7 @@ impl<'a> Iterator for Batch<'a> {
 
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
+        self.drain();
         self.for_each(drop);
     }
 }
@@ -242,23 +312,19 @@ impl Built<'_> {
         header
     }
 
-    /// Makes the fragment a socket buffer, without a copy. `ENOMEM`.
+    /// The frame, for programs to run on, or to become a socket buffer.
     #[inline]
-    pub fn into_skb(self) -> Result<SkBuff> {
-        // SAFETY: By the type invariants.
-        let skb = unsafe { bindings::xdp_buff_build_skb(self.xdp.as_ptr()) };
-        // On failure the fragment is still ours, and goes with `self`.
-        let skb = NonNull::new(skb).ok_or(ENOMEM)?;
-        let _kept = ManuallyDrop::new(self);
-        // SAFETY: A new buffer, which has taken the fragment over.
-        Ok(unsafe { SkBuff::from_raw(skb) })
+    pub fn into_buff<'q>(self) -> Buff<'q> {
+        let kept = ManuallyDrop::new(self);
+        // SAFETY: By the type invariants the fragment is ours, and it is given up here.
+        unsafe { Buff::from_page(kept.xdp.as_ptr().read()) }
     }
 }
 
 impl Drop for Built<'_> {
     fn drop(&mut self) {
         // SAFETY: By the type invariants the fragment is ours.
-        unsafe { bindings::xdp_buff_free_frag(self.xdp.as_ptr()) };
+        drop(unsafe { Buff::from_page(self.xdp.as_ptr().read()) });
     }
 }
 
