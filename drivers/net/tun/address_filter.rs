@@ -142,10 +142,11 @@ mod tests {
         copied.map(|()| admits)
     }
 
-    /// As `ether_crc()` has it for the address of all hosts.
+    /// As `ether_crc()` has it for two addresses.
     #[test]
     fn the_crc_is_the_one_of_ethernet() {
-        assert_eq!(crc(&[0xff; 6]) >> 26, 0x2f);
+        assert_eq!(crc(&[0xff; 6]) >> 26, 0x3f);
+        assert_eq!(crc(&GROUP) >> 26, 0x1f);
         assert_eq!(bit(&[0xff; 6]).count_ones(), 1);
     }
 

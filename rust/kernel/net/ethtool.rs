@@ -21,10 +21,11 @@ use core::marker::PhantomData;
 #[repr(transparent)]
 pub struct DriverInfo(bindings::ethtool_drvinfo);
 
+/// Puts a text over what the core has put there, cut to what leaves room for a NUL.
 fn put(to: &mut [c_char], text: &str) {
-    // The last byte stays the NUL that it was.
     let room = to.len().saturating_sub(1);
-    for (to, from) in to.iter_mut().zip(text.bytes().take(room)) {
+    let bytes = Iterator::chain(text.bytes().take(room), [0]);
+    for (to, from) in to.iter_mut().zip(bytes) {
         *to = from as c_char;
     }
 }
@@ -340,11 +341,12 @@ mod tests {
     #[test]
     fn texts_are_cut_and_end() {
         let mut info = DriverInfo(pin_init::zeroed());
+        info.set_version("longer");
         info.set_driver("a name that is longer than the field has room for")
             .set_version("1")
             .set_bus("");
         assert_eq!(info.0.driver[31], 0);
-        assert_eq!(info.0.driver[30], b'f' as c_char);
+        assert_eq!(info.0.driver[30], b' ' as c_char);
         assert_eq!(info.0.version[..2], [b'1' as c_char, 0]);
         assert_eq!(info.0.bus_info[0], 0);
     }

@@ -40,8 +40,6 @@ pub struct Address([u8; Self::SIZE]);
 impl Address {
     /// Its bytes, of which two are the type.
     pub const SIZE: usize = size_of::<bindings::sockaddr>();
-    /// The bytes of an address at most.
-    pub const MAX_LEN: usize = Self::SIZE - 2;
 
     /// From its bytes.
     pub const fn from_bytes(bytes: [u8; Self::SIZE]) -> Self {
@@ -79,10 +77,10 @@ impl<T> Device<T> {
 
     /// Gives it another address. May sleep.
     ///
-    /// `EINVAL` where the device has longer ones than can be passed, or the type is not its own;
+    /// `EINVAL` where the device has far longer ones than can be passed, or the type is another;
     /// `EOPNOTSUPP` where it has none; `EADDRNOTAVAIL` where it is no address; what a listener says.
     pub fn set_address(&self, address: &Address, rtnl: &mut rtnl::Held) -> Result {
-        if self.address_len(rtnl) > Address::MAX_LEN {
+        if self.address_len(rtnl) > Address::SIZE {
             return Err(EINVAL);
         }
         let mut storage: bindings::__kernel_sockaddr_storage = pin_init::zeroed();
