@@ -29,6 +29,9 @@ kunit: ## the KUnit suites under UML, C and Rust side by side: build/kunit.json
 	@scripts/setup
 	@scripts/kunit
 
+conformance: build ## every row of docs/parity.md on both drivers: build/conformance.json
+	@scripts/conformance
+
 bench: kunit build ## the first figures: build/bench/kthread.json
 	@scripts/build calls
 	@scripts/bench
@@ -52,4 +55,4 @@ unintegrate: ## takes it out again, to the byte
 clean: ## what was built here; the cache stays
 	rm -rf build
 
-.PHONY: help setup build demo test kunit bench shell load-check lint integrate unintegrate clean
+.PHONY: help setup build demo test kunit conformance bench shell load-check lint integrate unintegrate clean
