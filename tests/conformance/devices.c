@@ -196,18 +196,21 @@ TEST_F(u, ETH_03__ETH_07)
 	EXPECT_EQ(0, sh("ethtool u0 | grep -q 'Duplex: Half'"));
 }
 
+/* The most of combined channels, and how many there are. */
+#define CHANNELS "test $(ethtool -l u0 | grep Combined | tr -dc '0-9\\n' | paste -sd,) = "
+
 TEST_F(u, ETH_04)
 {
 	int other, type = SOME | IFF_MULTI_QUEUE;
 
 	MAKE(SOME);
-	EXPECT_EQ(0, sh("test $(ethtool -l u0 | grep Combined | tr -dc '0-9\\n' | paste -sd,) = 1,1"));
+	EXPECT_EQ(0, sh(CHANNELS "1,1"));
 	close(self->fd);
 	MAKE(type);
 	other = make("u0", type);
-	EXPECT_EQ(0, sh("test $(ethtool -l u0 | grep Combined | tr -dc '0-9\\n' | paste -sd,) = 256,2"));
+	EXPECT_EQ(0, sh(CHANNELS "256,2"));
 	EXPECT_EQ(0, queue(other, IFF_DETACH_QUEUE));
-	EXPECT_EQ(0, sh("test $(ethtool -l u0 | grep Combined | tr -dc '0-9\\n' | paste -sd,) = 256,1"));
+	EXPECT_EQ(0, sh(CHANNELS "256,1"));
 	close(other);
 }
 
@@ -232,12 +235,14 @@ TEST_F(u, ETH_06__LCK_20)
 	EXPECT_NE(0, sh("ethtool -C u0 tx-frames 10"));
 }
 
+#define REFUSAL "creation via rtnetlink is not supported"
+
 TEST_F(u, RTN_01__RTN_09)
 {
 	EXPECT_NE(0, sh("ip link add u0 type tun"));
-	EXPECT_EQ(0, sh("ip link add u0 type tun 2>&1 | grep -q 'creation via rtnetlink is not supported'"));
+	EXPECT_EQ(0, sh("ip link add u0 type tun 2>&1 | grep -q '" REFUSAL "'"));
 	MAKE(SOME);
-	EXPECT_EQ(0, sh("ip link set u0 type tun 2>&1 | grep -q 'creation via rtnetlink is not supported'"));
+	EXPECT_EQ(0, sh("ip link set u0 type tun 2>&1 | grep -q '" REFUSAL "'"));
 }
 
 TEST_F(u, RTN_02)
@@ -252,13 +257,16 @@ TEST_F(u, RTN_02)
 	EXPECT_EQ(0, exists());
 }
 
+#define INFO \
+	"ip -d -j link show u0 | tr -d ' \\n' | grep -o '\"info_kind\".*' | cut -c1-300"
+
 TEST_F(u, RTN_03__RTN_04__RTN_05__RTN_06__RTN_07__RTN_08)
 {
 	char line[512];
 
 	MAKE(IFF_TUN | IFF_VNET_HDR);
 	EXPECT_EQ(0, R(ioctl(self->fd, TUNSETOWNER, 1234)));
-	out(line, sizeof(line), "ip -d -j link show u0 | tr -d ' \\n' | grep -o '\"info_kind\".*' | cut -c1-200");
+	out(line, sizeof(line), INFO);
 	EXPECT_NE(NULL, strstr(line, "\"info_kind\":\"tun\""));
 	EXPECT_NE(NULL, strstr(line, "\"type\":\"tun\""));
 	EXPECT_NE(NULL, strstr(line, "\"pi\":true"));
@@ -275,7 +283,7 @@ TEST_F(u, RTN_03__RTN_04__RTN_05__RTN_06__RTN_07__RTN_08)
 	EXPECT_EQ(0, queue(other, IFF_DETACH_QUEUE));
 	EXPECT_EQ(0, R(ioctl(self->fd, TUNSETPERSIST, 1)));
 	EXPECT_EQ(0, R(ioctl(self->fd, TUNSETGROUP, 77)));
-	out(line, sizeof(line), "ip -d -j link show u0 | tr -d ' \\n' | grep -o '\"info_kind\".*' | cut -c1-300");
+	out(line, sizeof(line), INFO);
 	EXPECT_NE(NULL, strstr(line, "\"type\":\"tap\""));
 	EXPECT_NE(NULL, strstr(line, "\"pi\":false"));
 	EXPECT_NE(NULL, strstr(line, "\"persist\":true"));
@@ -426,7 +434,8 @@ TEST_F(u, IOC_06)
 	EXPECT_EQ(0, R(ioctl(self->fd, TUNSETPERSIST, 1)));
 	EXPECT_EQ(0, R(ioctl(self->fd, TUNSETPERSIST, 0)));
 	EXPECT_EQ(0, R(ioctl(self->fd, TUNSETDEBUG, 0)));
-	EXPECT_EQ(0, sh("sleep 0.3; kill $(cat /tmp/monitor.pid); test $(grep -c '^[0-9]' /tmp/monitor) = 3"));
+	EXPECT_EQ(0, sh("sleep 0.3; kill $(cat /tmp/monitor.pid); "
+			"test $(grep -c '^[0-9]' /tmp/monitor) = 3"));
 }
 
 TEST_F(u, MOD_10__MOD_11__BP_17__BP_18__BP_19)

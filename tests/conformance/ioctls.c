@@ -512,8 +512,8 @@ TEST_F(u, IOC_07__IOC_42__ETH_02)
 
 	MAKE(SOME);
 	EXPECT_EQ(0, R(ioctl(self->fd, TUNSETDEBUG, 3)));
-	STREQ("3", out(line, sizeof(line),
-			      "ethtool u0 2>/dev/null | sed -n 's/.*message level: 0x0*\\([0-9a-f]*\\).*/\\1/p'"));
+	STREQ("3", out(line, sizeof(line), "ethtool u0 2>/dev/null | "
+		       "sed -n 's/.*message level: 0x0*\\([0-9a-f]*\\).*/\\1/p'"));
 	/* The kind "drv" is among them: what the driver is told is in the log. */
 	EXPECT_EQ(0, R(ioctl(self->fd, TUNSETNOCSUM, 1)));
 	EXPECT_EQ(0, sh("dmesg | tail -n 5 | grep -q 'u0: ignored: set checksum disabled'"));

@@ -37,7 +37,8 @@ static int udp(unsigned char *buf, int size, int payload)
 	return n - 12;
 }
 
-static struct virtio_net_hdr header(int flags, int type, int hdr_len, int size, int start, int offset)
+static struct virtio_net_hdr
+header(int flags, int type, int hdr_len, int size, int start, int offset)
 {
 	return (struct virtio_net_hdr) {
 		.flags = flags, .gso_type = type, .hdr_len = hdr_len,
@@ -170,14 +171,15 @@ TEST_F(u, VNH_16__VNH_17__CHR_38__STA_06)
 		{ 0, 20, 16, 0 }, { 0, 19, 16, -EINVAL }, { 0, 0, 0, -EINVAL },
 	};
 	unsigned char buf[300];
+	int n, expected;
 	unsigned int i;
-	int n;
 
 	MAKE(VNET);
 	UP();
 	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		n = tcp(buf, 10, 100);
-		EXPECT_EQ(cases[i].ret ? cases[i].ret : n,
+		expected = cases[i].ret ?: n;
+		EXPECT_EQ(expected,
 			  put(self->fd, header(NEEDS, 0, cases[i].hdr_len, 0, cases[i].start,
 					       cases[i].offset), buf, n)) TH_LOG("case %u", i);
 	}
@@ -325,14 +327,18 @@ TEST_F(u, VNH_19__VNH_20__VNH_21__VNH_22__VNH_23__EDGE_47)
 		{ 1, 0, T4, 1000, 0, 0, -EINVAL },
 	};
 	unsigned char buf[5000];
+	int n, expected;
 	unsigned int i;
-	int n;
 
 	MAKE(VNET);
 	UP();
 	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		n = cases[i].udp ? udp(buf, 10, 3000) : tcp(buf, 10, 3000);
-		EXPECT_EQ(cases[i].ret ? cases[i].ret : n,
+		if (cases[i].udp)
+			n = udp(buf, 10, 3000);
+		else
+			n = tcp(buf, 10, 3000);
+		expected = cases[i].ret ?: n;
+		EXPECT_EQ(expected,
 			  put(self->fd, header(cases[i].flags, cases[i].type, 0, cases[i].size,
 					       cases[i].start, cases[i].offset), buf, n))
 			TH_LOG("case %u", i);

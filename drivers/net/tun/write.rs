@@ -3,9 +3,9 @@
 //! Frames from a program's buffer to the stack.
 //!
 //! A frame is built in one of three ways: in pieces as the buffer has them, where the queue was
-//! attached so (`IFF_NAPI_FRAGS`); in the task's own page, where it is small and the writer will not
-//! sleep, so that an XDP program can see it first; or in memory that is charged to the socket before
-//! it is there.
+//! attached so (`IFF_NAPI_FRAGS`); in the task's own page, where it is small and the writer will
+//! not sleep, so that an XDP program can see it first; or in memory that is charged to the socket
+//! before it is there.
 
 use crate::{
     device::Tun,

@@ -228,7 +228,7 @@ impl<O: Operations> Table<O> {
 
     /// # Safety
     ///
-    /// As all that follow: `dev` has this table, which a driver sets on a `Device<O::Private>` only.
+    /// As all that follow: `dev` has this table, which is set on a `Device<O::Private>` only.
     #[inline]
     unsafe fn device<'a>(dev: *mut bindings::net_device) -> &'a Device<O::Private> {
         // SAFETY: By this function's contract.

@@ -78,7 +78,7 @@ impl<T> Device<T> {
     /// Gives it another address. May sleep.
     ///
     /// `EINVAL` where the device has far longer ones than can be passed, or the type is another;
-    /// `EOPNOTSUPP` where it has none; `EADDRNOTAVAIL` where it is no address; what a listener says.
+    /// `EOPNOTSUPP` where it has none; `EADDRNOTAVAIL` where it is no address; a listener's.
     pub fn set_address(&self, address: &Address, rtnl: &mut rtnl::Held) -> Result {
         if self.address_len(rtnl) > Address::SIZE {
             return Err(EINVAL);

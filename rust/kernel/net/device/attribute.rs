@@ -38,7 +38,10 @@ pub trait Show: 'static {
 /// # Examples
 ///
 /// ```
-/// use kernel::{fmt, net::device::{attribute::{Attribute, Entry, Group, List, Show}, Device, Private, Setup}};
+/// use kernel::{
+///     fmt,
+///     net::device::{attribute::{Attribute, Entry, Group, List, Show}, Device, Private, Setup}, //
+/// };
 ///
 /// struct State;
 /// impl Private for State {

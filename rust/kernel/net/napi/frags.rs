@@ -45,9 +45,9 @@ const MAX_SEGMENTS: usize = bindings::MAX_SKB_FRAGS as usize + 1;
 impl Backlog {
     /// A frame of `len` bytes for `dev`, in pieces as `from` has them: the first is linear.
     ///
-    /// `EMSGSIZE` where there are too many or they are too long; `EINVAL` where a later one is empty
-    /// or more than a page; `ENOMEM`; `EBUSY` where the backlog builds none for the device. Process
-    /// context.
+    /// `EMSGSIZE` where there are too many or they are too long; `EINVAL` where a later one is
+    /// empty or more than a page; `ENOMEM`; `EBUSY` where the backlog builds none for the device.
+    /// Process context.
     pub fn alloc_frags<T: Private>(
         &self,
         dev: &Device<T>,
