@@ -130,7 +130,7 @@ static void *later(void *arg)
 	return NULL;
 }
 
-TEST_F(u, CHR_02__CHR_08__CHR_09__CHR_10)
+TEST_F(u, CHR_02__CHR_04__CHR_08__CHR_09__CHR_10)
 {
 	struct sigaction action = { .sa_handler = nothing };
 	struct iovec iov = { .iov_len = 100 };
@@ -141,6 +141,7 @@ TEST_F(u, CHR_02__CHR_08__CHR_09__CHR_10)
 	self->fd = tun(0);
 	ASSERT_EQ(0, iff(self->fd, "u0", SOME));
 	UP();
+	/* Refused otherwise where a file cannot do without waiting. */
 	EXPECT_EQ(-EAGAIN, R(preadv2(self->fd, &iov, 1, -1, RWF_NOWAIT)));
 	pthread_create(&thread, NULL, later, NULL);
 	EXPECT_EQ(60, R(read(self->fd, buf, 100)));

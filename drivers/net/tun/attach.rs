@@ -85,11 +85,11 @@ pub(crate) fn attach(
     if parked {
         unpark(dev, queue, rtnl);
         queue.backlog.enable(rtnl);
-    } else if request & flags::NAPI != 0 {
-        let mode = if request & flags::NAPI_FRAGS != 0 {
-            Mode::Frags
-        } else {
-            Mode::Queue
+    } else {
+        let mode = match (request & flags::NAPI, request & flags::NAPI_FRAGS) {
+            (0, _) => Mode::Gather,
+            (_, 0) => Mode::Queue,
+            _ => Mode::Frags,
         };
         queue.backlog.attach(dev, mode, rtnl);
     }

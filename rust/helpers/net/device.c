@@ -95,6 +95,11 @@ __rust_helper gro_result_t rust_helper_napi_gro_receive(struct napi_struct *napi
 	return napi_gro_receive(napi, skb);
 }
 
+__rust_helper size_t rust_helper_gro_max_head(void)
+{
+	return GRO_MAX_HEAD;
+}
+
 __rust_helper bool rust_helper_napi_complete(struct napi_struct *napi)
 {
 	return napi_complete(napi);

@@ -53,17 +53,25 @@ pub const WEIGHT: u32 = bindings::NAPI_POLL_WEIGHT;
 enum State {
     /// No device.
     Detached,
-    /// A device, polling or, if not `enabled`, asleep.
-    Attached { dev: ARef<Device>, enabled: bool },
+    /// A device; it takes frames if `enabled`.
+    Attached {
+        dev: ARef<Device>,
+        enabled: bool,
+        mode: Mode,
+    },
 }
 
-/// How frames come to a NAPI context.
+/// How frames get to the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// They queue up.
+    /// They queue up for a NAPI poll.
     Queue,
-    /// They are built in the context, in pieces as user space has them: [`frags`].
+    /// They are built in the NAPI context, in pieces as user space has them: see
+    /// [`Backlog::alloc_frags`].
     Frags,
+    /// Without NAPI: several together, in the context of the last. See
+    /// [`Frame::gather`](super::receive::Frame::gather).
+    Gather,
 }
 
 /// A queue of frames, and the NAPI context that delivers them.
@@ -74,8 +82,9 @@ pub enum Mode {
 /// # Invariants
 ///
 /// * `queue` is initialised, and `open` belongs to its lock: the device that frames are taken for;
-/// * `napi` is added to the device of `state` if there is one, and enabled as `state` says;
-/// * `in_use` says whether there is one;
+/// * `napi` is added to the device of `state` if there is one, and enabled as `state` says, unless
+///   its mode is `Gather`;
+/// * `in_use` says whether it is added;
 /// * between its turns `napi.skb` belongs to the lock of `frags`, which has the device that frames
 ///   are built for.
 ///
@@ -126,7 +135,7 @@ impl Backlog {
         })
     }
 
-    /// Is it attached to a device, as of now? Any context.
+    /// Is it attached to a device, with NAPI, as of now? Any context.
     #[inline]
     pub fn is_in_use(&self) -> bool {
         self.in_use.load(Relaxed)
@@ -151,27 +160,32 @@ impl Backlog {
         *self.state.get_mut(rtnl) = State::Attached {
             dev: dev.untyped().into(),
             enabled: false,
+            mode,
         };
-        // SAFETY: By the type invariants `napi` belongs to no device; it is deleted from this one
-        // before it goes, and the device is kept until then.
-        unsafe {
-            bindings::netif_napi_add_tx(dev.as_raw(), self.napi.get(), Some(Self::poll));
+        if mode != Mode::Gather {
+            // SAFETY: By the type invariants `napi` belongs to no device; it is deleted from this
+            // one before it goes, and the device is kept until then.
+            unsafe {
+                bindings::netif_napi_add_tx(dev.as_raw(), self.napi.get(), Some(Self::poll));
+            }
         }
         if mode == Mode::Frags {
             *self.frags.lock() = FragsOf(dev.as_raw());
             self.builds_frags.store(true, Relaxed);
         }
-        self.in_use.store(true, Relaxed);
+        self.in_use.store(mode != Mode::Gather, Relaxed);
         self.enable(rtnl);
     }
 
     /// Lets it take and deliver frames, if it is attached. May sleep.
     pub fn enable(&self, rtnl: &mut rtnl::Held) {
-        if let State::Attached { dev, enabled } = self.state.get_mut(rtnl) {
+        if let State::Attached { dev, enabled, mode } = self.state.get_mut(rtnl) {
             if !*enabled {
                 *enabled = true;
-                // SAFETY: Added to a device, and disabled.
-                unsafe { bindings::napi_enable(self.napi.get()) };
+                if *mode != Mode::Gather {
+                    // SAFETY: Added to a device, and disabled.
+                    unsafe { bindings::napi_enable(self.napi.get()) };
+                }
                 self.set_open(dev.as_raw());
             }
         }
@@ -179,12 +193,14 @@ impl Backlog {
 
     /// Keeps frames out and waits for a poll that runs. May sleep.
     pub fn disable(&self, rtnl: &mut rtnl::Held) {
-        if let State::Attached { enabled, .. } = self.state.get_mut(rtnl) {
+        if let State::Attached { enabled, mode, .. } = self.state.get_mut(rtnl) {
             if *enabled {
                 *enabled = false;
                 self.set_open(null_mut());
-                // SAFETY: Added to a device, and enabled.
-                unsafe { bindings::napi_disable(self.napi.get()) };
+                if *mode != Mode::Gather {
+                    // SAFETY: Added to a device, and enabled.
+                    unsafe { bindings::napi_disable(self.napi.get()) };
+                }
             }
         }
     }
@@ -193,16 +209,19 @@ impl Backlog {
     pub fn detach(&self, rtnl: &mut rtnl::Held) {
         self.disable(rtnl);
         let state = core::mem::replace(self.state.get_mut(rtnl), State::Detached);
-        if let State::Attached { dev, .. } = state {
-            self.builds_frags.store(false, Relaxed);
-            // Whoever builds a frame is done then, and nobody begins another.
-            *self.frags.lock() = FragsOf::NONE;
-            // SAFETY: Added to a device, and disabled; waits for readers.
-            unsafe { bindings::netif_napi_del(self.napi.get()) };
-            self.in_use.store(false, Relaxed);
+        // No frame comes any more; those that wait go before the device can.
+        self.purge();
+        if let State::Attached { dev, mode, .. } = state {
+            if mode != Mode::Gather {
+                self.builds_frags.store(false, Relaxed);
+                // Whoever builds a frame is done then, and nobody begins another.
+                *self.frags.lock() = FragsOf::NONE;
+                // SAFETY: Added to a device, and disabled; waits for readers.
+                unsafe { bindings::netif_napi_del(self.napi.get()) };
+                self.in_use.store(false, Relaxed);
+            }
             drop(dev);
         }
-        self.purge();
     }
 
     /// Drops the frames that wait.
@@ -254,10 +273,11 @@ impl Backlog {
         Ok(())
     }
 
-    /// Receives a frame together with those that wait, or has it wait with them while `more` follow
-    /// and fewer than `most` do. For a backlog that is not attached. Process context or softirq.
-    pub(super) fn gather(
+    /// Receives a frame for `dev` together with those that wait, or has it wait with them while
+    /// `more` follow and fewer than `most` do, and the backlog takes frames for the device.
+    pub(super) fn gather<T: Private>(
         &self,
+        dev: &Device<T>,
         skb: SkBuff,
         rx_queue: u16,
         most: u32,
@@ -273,7 +293,8 @@ impl Backlog {
             let batch = batch.as_mut_ptr();
             let skb = skb.into_raw().as_ptr();
             bindings::spin_lock(lock);
-            if more && (*queue).qlen != most {
+            // The device is kept while frames for it wait: they go before it is let go.
+            if more && (*queue).qlen != most && *self.open.get() == dev.as_raw() {
                 bindings::__skb_queue_tail(queue, skb);
                 bindings::spin_unlock(lock);
                 return;

@@ -178,8 +178,8 @@ impl<T: Private> Frame<'_, T> {
             .map_err(|skb| (skb, Undelivered::Busy))
     }
 
-    /// Hands the frame to the stack together with those that wait in `backlog`, which is not
-    /// attached; or has it wait while `more` follow at once and fewer than `most` do.
+    /// Hands the frame to the stack together with those that wait in `backlog`, attached with
+    /// [`Mode::Gather`](super::napi::Mode::Gather); or has it wait while `more` follow at once and fewer than `most` do.
     ///
     /// Gives the buffer back if the device is down. Process context or softirq.
     #[inline]
@@ -197,7 +197,7 @@ impl<T: Private> Frame<'_, T> {
         if !self.dev.is_up() {
             return Err(self.skb);
         }
-        backlog.gather(self.skb, rx_queue, most, more, &bh::disable());
+        backlog.gather(self.dev, self.skb, rx_queue, most, more, &bh::disable());
         Ok(())
     }
 

@@ -84,8 +84,8 @@ impl Backlog {
 
     /// Hands a frame, whose Ethernet header was taken off, to GRO.
     ///
-    /// Gives it back with `EBUSY` where the context is disabled or has its turn, and with `ENOMEM`
-    /// where its headers do not lie in one piece. Process context; the device is up, under RCU.
+    /// Gives it back with `EBUSY` where the context is disabled or has its turn, with `ENOMEM` where
+    /// its headers do not lie in one piece, and with `EINVAL` where it was not built here. Process context; the device is up, under RCU.
     pub(in crate::net) fn deliver_frags<T: Private>(
         &self,
         dev: &Device<T>,
@@ -97,6 +97,17 @@ impl Backlog {
         }
         let raw = skb.as_raw();
         let napi = self.napi.get();
+        // GRO may keep the buffer for the next frame, and asks for so much of its memory; and the
+        // header that was taken off comes back.
+        // SAFETY: The buffer is valid.
+        let fits = unsafe {
+            let headroom = (*raw).data as usize - (*raw).head as usize;
+            headroom >= ETH_HLEN
+                && bindings::skb_end_offset(raw) as usize >= bindings::gro_max_head()
+        };
+        if !fits {
+            return Err((skb, EINVAL));
+        }
         // SAFETY: The buffer is ours, with room for the header, which was there. By the type
         // invariants `napi` is added to the device, and its buffer belongs to the lock.
         unsafe {

@@ -195,6 +195,15 @@ impl<'a> Buff<'a> {
         Action::from_raw(act)
     }
 
+    /// What leaves says which queue it came in by: a program must have run.
+    #[inline]
+    fn check_queue(&self) -> Result {
+        if self.raw.rxq.is_null() {
+            return Err(EINVAL);
+        }
+        Ok(())
+    }
+
     /// Makes the frame's memory its own, with a count of the page.
     #[inline]
     fn detach(&mut self) {
@@ -225,10 +234,11 @@ impl<'a> Buff<'a> {
         }
     }
 
-    /// Sends the frame where the program said, at the latest at the next [`Context::flush`]. The
-    /// program ran just before this.
+    /// Sends the frame where the program said that ran just before this, at the latest at the next
+    /// [`Context::flush`]. `EINVAL` where none did, and what became of the redirection.
     #[inline]
     pub fn redirect<T>(mut self, dev: &Device<T>, program: &ProgramRef, _ctx: &Context) -> Result {
+        self.check_queue()?;
         self.detach();
         // SAFETY: By the type invariants; on success the memory is not ours any more.
         let ret =
@@ -240,11 +250,13 @@ impl<'a> Buff<'a> {
         Ok(())
     }
 
-    /// Makes it a frame that can go out. `EOVERFLOW` where its headroom has no place for that.
+    /// Makes it a frame that can go out, after a program ran. `EOVERFLOW` where its headroom has no
+    /// place for that, `EINVAL` where none ran.
     #[inline]
     pub fn into_frame(mut self) -> Result<Frame> {
+        self.check_queue()?;
         self.detach();
-        // SAFETY: By the type invariants, and a queue is set, since a program ran.
+        // SAFETY: By the type invariants, and a queue is set.
         let frame = unsafe { bindings::xdp_convert_buff_to_frame(&raw mut self.raw) };
         let frame = NonNull::new(frame).ok_or(EOVERFLOW)?;
         self.memory = Memory::Gone;
@@ -367,6 +379,13 @@ mod tests {
         assert_eq!(skb.first_byte(), Some(0x45));
         drop(other);
         skb.consume();
+        Ok(())
+    }
+
+    #[test]
+    fn what_no_program_saw_goes_nowhere() -> Result {
+        let buff = read(&mut [0; 60], 256)?;
+        assert_eq!(buff.into_frame().map(drop).err(), Some(EINVAL));
         Ok(())
     }
 
