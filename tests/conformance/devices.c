@@ -428,14 +428,18 @@ TEST_F(u, IOC_06)
 {
 	MAKE(SOME);
 	UP();
-	sh("ip monitor link >/tmp/monitor & echo $! >/tmp/monitor.pid; sleep 0.3");
+	/* It listens once it has seen something. */
+	sh("rm -f /tmp/monitor; ip monitor link >/tmp/monitor & echo $! >/tmp/monitor.pid; "
+	   "for i in $(seq 50); do ip link set u0 alias $i; grep -q u0 /tmp/monitor && break; "
+	   "sleep 0.1; done; sleep 0.3; : >/tmp/monitor");
 	EXPECT_EQ(0, R(ioctl(self->fd, TUNSETOWNER, 1234)));
 	EXPECT_EQ(0, R(ioctl(self->fd, TUNSETPERSIST, 1)));
 	EXPECT_EQ(0, R(ioctl(self->fd, TUNSETPERSIST, 1)));
 	EXPECT_EQ(0, R(ioctl(self->fd, TUNSETPERSIST, 0)));
 	EXPECT_EQ(0, R(ioctl(self->fd, TUNSETDEBUG, 0)));
-	EXPECT_EQ(0, sh("sleep 0.3; kill $(cat /tmp/monitor.pid); "
-			"test $(grep -c '^[0-9]' /tmp/monitor) = 3"));
+	EXPECT_EQ(0, sh("for i in $(seq 50); do test $(grep -ac '[0-9]: u0' /tmp/monitor) -ge 3 && "
+			"break; sleep 0.1; done; sleep 0.3; kill $(cat /tmp/monitor.pid); "
+			"test $(grep -ac '[0-9]: u0' /tmp/monitor) = 3"));
 }
 
 TEST_F(u, MOD_10__MOD_11__BP_17__BP_18__BP_19)

@@ -179,7 +179,8 @@ impl<T: Private> Frame<'_, T> {
     }
 
     /// Hands the frame to the stack together with those that wait in `backlog`, attached with
-    /// [`Mode::Gather`](super::napi::Mode::Gather); or has it wait while `more` follow at once and fewer than `most` do.
+    /// [`Mode::Gather`](super::napi::Mode::Gather); or has it wait while `more` follow at once and
+    /// fewer than `most` do.
     ///
     /// Gives the buffer back if the device is down. Process context or softirq.
     #[inline]

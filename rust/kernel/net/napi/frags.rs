@@ -84,8 +84,9 @@ impl Backlog {
 
     /// Hands a frame, whose Ethernet header was taken off, to GRO.
     ///
-    /// Gives it back with `EBUSY` where the context is disabled or has its turn, with `ENOMEM` where
-    /// its headers do not lie in one piece, and with `EINVAL` where it was not built here. Process context; the device is up, under RCU.
+    /// Gives it back with `EBUSY` where the context is disabled or has its turn, with `ENOMEM`
+    /// where its headers do not lie in one piece, and with `EINVAL` where it was not built here.
+    /// Process context; the device is up, under RCU.
     pub(in crate::net) fn deliver_frags<T: Private>(
         &self,
         dev: &Device<T>,
