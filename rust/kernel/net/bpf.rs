@@ -24,24 +24,119 @@ use crate::{
 };
 use core::{
     ffi::c_void,
+    marker::PhantomData,
     mem::ManuallyDrop,
     ops::Deref,
     ptr::NonNull, //
 };
 
-/// A program that somebody else keeps loaded, of the type of socket filters: it looks at a frame
-/// and answers with a number.
+/// The type of programs that look at a frame and answer with a number.
+pub enum FilterKind {}
+
+/// The type of programs that see a frame before it has a buffer: see [`xdp`](super::xdp).
+pub enum XdpKind {}
+
+/// A program of type `K` that somebody else keeps loaded.
 #[repr(transparent)]
-pub struct SocketFilterRef(Opaque<bindings::bpf_prog>);
+pub struct ProgramRef<K>(Opaque<bindings::bpf_prog>, PhantomData<K>);
 
 // SAFETY: A program is not changed once it is loaded.
-unsafe impl Sync for SocketFilterRef {}
+unsafe impl<K> Sync for ProgramRef<K> {}
 
-/// A counted program of the type of socket filters.
+impl<K> ProgramRef<K> {
+    #[inline]
+    pub(super) fn as_raw(&self) -> *mut bindings::bpf_prog {
+        self.0.get()
+    }
+}
+
+/// A counted program of type `K`.
 ///
 /// # Invariants
 ///
-/// `prog` is loaded, and one count of it is ours.
+/// `prog` is loaded, of type `K`, and one count of it is ours.
+pub struct Program<K> {
+    prog: NonNull<bindings::bpf_prog>,
+    _kind: PhantomData<K>,
+}
+
+// SAFETY: A count may be given up on any thread.
+unsafe impl<K> Send for Program<K> {}
+// SAFETY: A program is not changed once it is loaded.
+unsafe impl<K> Sync for Program<K> {}
+
+impl<K> Program<K> {
+    /// # Safety
+    ///
+    /// `prog` is null, or a program of type `K` of which the caller gives up a count.
+    #[inline]
+    pub(super) unsafe fn from_raw(prog: *mut bindings::bpf_prog) -> Option<Self> {
+        // INVARIANT: By this function's contract.
+        NonNull::new(prog).map(|prog| Self {
+            prog,
+            _kind: PhantomData,
+        })
+    }
+}
+
+impl<K> Drop for Program<K> {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariants the count is ours.
+        unsafe { bindings::bpf_prog_put(self.prog.as_ptr()) }
+    }
+}
+
+impl<K> Deref for Program<K> {
+    type Target = ProgramRef<K>;
+
+    #[inline]
+    fn deref(&self) -> &ProgramRef<K> {
+        // SAFETY: By the type invariants; `ProgramRef` is transparent.
+        unsafe { self.prog.cast().as_ref() }
+    }
+}
+
+// SAFETY: The pointer of a program is not null, and aligned as it is.
+unsafe impl<K: 'static> ForeignOwnable for Program<K> {
+    const FOREIGN_ALIGN: usize = align_of::<bindings::bpf_prog>();
+
+    type Borrowed<'a> = &'a ProgramRef<K>;
+    type BorrowedMut<'a> = &'a ProgramRef<K>;
+
+    #[inline]
+    fn into_foreign(self) -> *mut c_void {
+        ManuallyDrop::new(self).prog.as_ptr().cast()
+    }
+
+    #[inline]
+    unsafe fn from_foreign(ptr: *mut c_void) -> Self {
+        // SAFETY: `ptr` comes from `into_foreign`, so it is not null.
+        let prog = unsafe { NonNull::new_unchecked(ptr.cast()) };
+        // INVARIANT: `into_foreign` gave up the count.
+        Self {
+            prog,
+            _kind: PhantomData,
+        }
+    }
+
+    #[inline]
+    unsafe fn borrow<'a>(ptr: *mut c_void) -> &'a ProgramRef<K> {
+        // SAFETY: `ptr` comes from `into_foreign` and is not taken back for `'a`.
+        unsafe { &*ptr.cast() }
+    }
+
+    #[inline]
+    unsafe fn borrow_mut<'a>(ptr: *mut c_void) -> &'a ProgramRef<K> {
+        // SAFETY: As `borrow`.
+        unsafe { &*ptr.cast() }
+    }
+}
+
+// SAFETY: The last `bpf_prog_put()` leaves the program to `call_rcu()`; `ProgramRef` has no way to
+// a count.
+unsafe impl<K: 'static> FreedByRcu for Program<K> {}
+
+/// A counted program that looks at a frame and answers with a number.
 ///
 /// # Examples
 ///
@@ -51,14 +146,7 @@ unsafe impl Sync for SocketFilterRef {}
 /// // No file, no program.
 /// assert!(SocketFilter::from_fd(-1).is_err());
 /// ```
-pub struct SocketFilter {
-    prog: NonNull<bindings::bpf_prog>,
-}
-
-// SAFETY: A count may be given up on any thread.
-unsafe impl Send for SocketFilter {}
-// SAFETY: A program is not changed once it is loaded.
-unsafe impl Sync for SocketFilter {}
+pub type SocketFilter = Program<FilterKind>;
 
 impl SocketFilter {
     /// The program behind a file descriptor of the caller's.
@@ -73,75 +161,19 @@ impl SocketFilter {
                 bindings::bpf_prog_type_BPF_PROG_TYPE_SOCKET_FILTER,
             )
         })?;
-        // INVARIANT: The program comes with a count.
-        Ok(Self {
-            prog: NonNull::new(prog).ok_or(EINVAL)?,
-        })
+        // SAFETY: The program is of the type, and comes with a count.
+        unsafe { Self::from_raw(prog) }.ok_or(EINVAL)
     }
 }
 
-impl Drop for SocketFilter {
-    fn drop(&mut self) {
-        // SAFETY: By the type invariants the count is ours.
-        unsafe { bindings::bpf_prog_put(self.prog.as_ptr()) }
-    }
-}
-
-impl Deref for SocketFilter {
-    type Target = SocketFilterRef;
-
-    #[inline]
-    fn deref(&self) -> &SocketFilterRef {
-        // SAFETY: By the type invariants; `SocketFilterRef` is transparent.
-        unsafe { self.prog.cast().as_ref() }
-    }
-}
-
-// SAFETY: The pointer of a program is not null, and aligned as it is.
-unsafe impl ForeignOwnable for SocketFilter {
-    const FOREIGN_ALIGN: usize = align_of::<bindings::bpf_prog>();
-
-    type Borrowed<'a> = &'a SocketFilterRef;
-    type BorrowedMut<'a> = &'a SocketFilterRef;
-
-    #[inline]
-    fn into_foreign(self) -> *mut c_void {
-        ManuallyDrop::new(self).prog.as_ptr().cast()
-    }
-
-    #[inline]
-    unsafe fn from_foreign(ptr: *mut c_void) -> Self {
-        // SAFETY: `ptr` comes from `into_foreign`, so it is not null.
-        let prog = unsafe { NonNull::new_unchecked(ptr.cast()) };
-        // INVARIANT: `into_foreign` gave up the count.
-        Self { prog }
-    }
-
-    #[inline]
-    unsafe fn borrow<'a>(ptr: *mut c_void) -> &'a SocketFilterRef {
-        // SAFETY: `ptr` comes from `into_foreign` and is not taken back for `'a`.
-        unsafe { &*ptr.cast() }
-    }
-
-    #[inline]
-    unsafe fn borrow_mut<'a>(ptr: *mut c_void) -> &'a SocketFilterRef {
-        // SAFETY: As `borrow`.
-        unsafe { &*ptr.cast() }
-    }
-}
-
-// SAFETY: The last `bpf_prog_put()` leaves the program to `call_rcu()`; `SocketFilterRef` has no
-// way to a count.
-unsafe impl FreedByRcu for SocketFilter {}
-
-impl SocketFilterRef {
+impl ProgramRef<FilterKind> {
     /// Runs the program on a frame. Under RCU, which the program's memory waits for.
     ///
     /// What others left in the frame's control buffer is hidden from it.
     #[inline]
     pub fn run(&self, skb: &mut SkBuff, _rcu: &rcu::Guard) -> u32 {
         // SAFETY: The program is loaded, the buffer ours.
-        unsafe { bindings::bpf_prog_run_clear_cb(self.0.get(), skb.as_raw()) }
+        unsafe { bindings::bpf_prog_run_clear_cb(self.as_raw(), skb.as_raw()) }
     }
 
     /// As [`run`](Self::run), for a frame that the core is about to transmit.
@@ -149,7 +181,7 @@ impl SocketFilterRef {
     pub fn run_borrowed(&self, skb: &Borrowed, _rcu: &rcu::Guard) -> u32 {
         // SAFETY: As above: a program of this type changes nothing but the control buffer, which
         // is scratch for whoever has the frame at present, and restored.
-        unsafe { bindings::bpf_prog_run_clear_cb(self.0.get(), skb.as_raw()) }
+        unsafe { bindings::bpf_prog_run_clear_cb(self.as_raw(), skb.as_raw()) }
     }
 }
 

@@ -5,6 +5,7 @@
 //! C header: [`include/net/xdp.h`](srctree/include/net/xdp.h)
 
 use super::{
+    bpf,
     device::Device,
     rtnl::{
         self,
@@ -16,23 +17,14 @@ use crate::{
     bindings,
     error::to_result,
     prelude::*,
-    sync::{
-        bh,
-        rcu_pointer::FreedByRcu, //
-    },
+    sync::bh,
     types::{
-        ForeignOwnable,
         NotThreadSafe,
         Opaque, //
     }, //
 };
 use core::{
-    ffi::c_void,
-    mem::{
-        ManuallyDrop,
-        MaybeUninit, //
-    },
-    ops::Deref,
+    mem::MaybeUninit,
     ptr::NonNull, //
 };
 
@@ -126,18 +118,12 @@ impl Context {
 }
 
 /// A program that somebody else keeps loaded.
-#[repr(transparent)]
-pub struct ProgramRef(Opaque<bindings::bpf_prog>);
+pub type ProgramRef = bpf::ProgramRef<bpf::XdpKind>;
 
-// SAFETY: A program is not changed once it is loaded.
-unsafe impl Sync for ProgramRef {}
+/// A counted program.
+pub type Program = bpf::Program<bpf::XdpKind>;
 
 impl ProgramRef {
-    #[inline]
-    fn as_raw(&self) -> *mut bindings::bpf_prog {
-        self.0.get()
-    }
-
     /// Runs the program on a frame that has a socket buffer already. `None` where it took it.
     #[inline]
     pub fn run_generic(&self, skb: SkBuff, _bh: &bh::Disabled) -> Option<SkBuff> {
@@ -164,84 +150,6 @@ impl ProgramRef {
         }
     }
 }
-
-/// A counted program.
-///
-/// # Invariants
-///
-/// `prog` is loaded, of the type of XDP, and one count of it is ours.
-pub struct Program {
-    prog: NonNull<bindings::bpf_prog>,
-}
-
-// SAFETY: A count may be given up on any thread.
-unsafe impl Send for Program {}
-// SAFETY: A program is not changed once it is loaded.
-unsafe impl Sync for Program {}
-
-impl Program {
-    /// # Safety
-    ///
-    /// `prog` is null, or an XDP program of which the caller gives up a count.
-    pub(super) unsafe fn from_raw(prog: *mut bindings::bpf_prog) -> Option<Self> {
-        // INVARIANT: By this function's contract.
-        NonNull::new(prog).map(|prog| Self { prog })
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // SAFETY: By the type invariants the count is ours.
-        unsafe { bindings::bpf_prog_put(self.prog.as_ptr()) }
-    }
-}
-
-impl Deref for Program {
-    type Target = ProgramRef;
-
-    #[inline]
-    fn deref(&self) -> &ProgramRef {
-        // SAFETY: By the type invariants; `ProgramRef` is transparent.
-        unsafe { self.prog.cast().as_ref() }
-    }
-}
-
-// SAFETY: The pointer of a program is not null, and aligned as it is.
-unsafe impl ForeignOwnable for Program {
-    const FOREIGN_ALIGN: usize = align_of::<bindings::bpf_prog>();
-
-    type Borrowed<'a> = &'a ProgramRef;
-    type BorrowedMut<'a> = &'a ProgramRef;
-
-    #[inline]
-    fn into_foreign(self) -> *mut c_void {
-        ManuallyDrop::new(self).prog.as_ptr().cast()
-    }
-
-    #[inline]
-    unsafe fn from_foreign(ptr: *mut c_void) -> Self {
-        // SAFETY: `ptr` comes from `into_foreign`, so it is not null.
-        let prog = unsafe { NonNull::new_unchecked(ptr.cast()) };
-        // INVARIANT: `into_foreign` gave up the count.
-        Self { prog }
-    }
-
-    #[inline]
-    unsafe fn borrow<'a>(ptr: *mut c_void) -> &'a ProgramRef {
-        // SAFETY: `ptr` comes from `into_foreign` and is not taken back for `'a`.
-        unsafe { &*ptr.cast() }
-    }
-
-    #[inline]
-    unsafe fn borrow_mut<'a>(ptr: *mut c_void) -> &'a ProgramRef {
-        // SAFETY: As `borrow`.
-        unsafe { &*ptr.cast() }
-    }
-}
-
-// SAFETY: The last `bpf_prog_put()` leaves the program to `call_rcu()`; `ProgramRef` has no way to
-// a count.
-unsafe impl FreedByRcu for Program {}
 
 /// What a program sees of the queue that a frame came in by: `struct xdp_rxq_info`.
 ///
