@@ -280,6 +280,17 @@ static inline int into(int len, int number)
 	return ret;
 }
 
+/* For a thread: a command, or a frame into u0, after a while. */
+static inline void *later(void *arg)
+{
+	usleep(200000);
+	if (arg)
+		sh("%s", (char *)arg);
+	else
+		into(60, 0);
+	return NULL;
+}
+
 static inline int bpf(int cmd, union bpf_attr *attr)
 {
 	return R(syscall(__NR_bpf, cmd, attr, sizeof(*attr)));
