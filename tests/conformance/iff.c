@@ -26,7 +26,7 @@ TEST_F(u, IOC_11__FLG_03)
 		/* All rights over the namespace are not enough. */
 		if (setresuid(1234, 1234, 1234) || unshare(CLONE_NEWUSER | CLONE_NEWNET))
 			_exit(99);
-		_exit(-iff(tun(0), "u0", IFF_TAP | IFF_NAPI | IFF_NAPI_FRAGS));
+		_exit(-iff(self->fd, "u0", IFF_TAP | IFF_NAPI | IFF_NAPI_FRAGS));
 	}
 	wait(&status);
 	if (WEXITSTATUS(status) != 99)
