@@ -71,6 +71,7 @@ pub(crate) fn attach(
     let slot = dev.slot(count).ok_or(E2BIG)?;
     if !parked {
         queue.ring.resize(dev.tx_queue_len(rtnl), GFP_KERNEL)?;
+        queue.rx_queue.register(dev, count, rtnl)?;
     }
     if parked || request & flags::NOFILTER == 0 {
         filter::inherit(dev, queue, rtnl);
@@ -79,9 +80,6 @@ pub(crate) fn attach(
     queue.set_index(count, rtnl);
     queue.reopen_receive();
     queue.force_wake(dev);
-    if !parked {
-        queue.rx_queue.register(dev, count, rtnl)?;
-    }
     if parked {
         unpark(dev, queue, rtnl);
         queue.backlog.enable(rtnl);

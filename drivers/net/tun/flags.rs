@@ -13,12 +13,12 @@ use kernel::{
 pub(crate) const TUN: u32 = uapi::IFF_TUN;
 /// A layer-2 device.
 pub(crate) const TAP: u32 = uapi::IFF_TAP;
-/// With [`NAPI`]: they are built there, in pieces as they were written.
-pub(crate) const NAPI_FRAGS: u32 = uapi::IFF_NAPI_FRAGS;
 /// No carrier at first.
 pub(crate) const NO_CARRIER: u32 = uapi::IFF_NO_CARRIER;
 /// Writes are delivered by a NAPI poll.
 pub(crate) const NAPI: u32 = uapi::IFF_NAPI;
+/// With [`NAPI`]: they are built there, in pieces as they were written.
+pub(crate) const NAPI_FRAGS: u32 = uapi::IFF_NAPI_FRAGS;
 /// Stop the tx queue when the ring is full.
 pub(crate) const BACKPRESSURE: u32 = uapi::IFF_BACKPRESSURE;
 /// More than one queue.

@@ -28,6 +28,9 @@ pub(crate) const COMPAT_SIZE: usize = 32;
 pub(crate) struct Ifreq([u8; SIZE]);
 
 impl Ifreq {
+    /// Where an address lies: in the place of the flags.
+    const ADDRESS: core::ops::Range<usize> = Name::SIZE..Name::SIZE + Address::SIZE;
+
     /// All zero.
     pub(crate) const ZERO: Self = Self([0; SIZE]);
 
@@ -84,11 +87,6 @@ impl Ifreq {
             *to = from;
         }
     }
-}
-
-/// The address, in the place of the flags.
-impl Ifreq {
-    const ADDRESS: core::ops::Range<usize> = Name::SIZE..Name::SIZE + Address::SIZE;
 
     /// The address: a type, and the bytes.
     pub(crate) fn address(&self) -> Address {

@@ -12,11 +12,6 @@ rust_helper_bpf_prog_get_type(u32 fd, enum bpf_prog_type type)
 }
 
 #ifndef CONFIG_BPF_SYSCALL
-__rust_helper void rust_helper_bpf_prog_inc(struct bpf_prog *prog)
-{
-	bpf_prog_inc(prog);
-}
-
 __rust_helper void rust_helper_bpf_prog_put(struct bpf_prog *prog)
 {
 	bpf_prog_put(prog);
