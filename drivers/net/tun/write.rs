@@ -48,7 +48,8 @@ use kernel::{
         xdp::{
             self,
             Buff,
-            Context, //
+            Context,
+            Place, //
         }, //
     },
     prelude::*,
@@ -177,41 +178,39 @@ impl Tun {
     ) -> Result<usize> {
         let total = from.len();
         let flags = dev.flags_now();
-        let mut len = total;
-
-        let mut protocol = (uapi::ETH_P_IP as u16).to_be();
-        if flags & flags::NO_PI == 0 {
-            len = len.checked_sub(PI_LEN).ok_or(EINVAL)?;
-            let mut pi = [0; PI_LEN];
-            if from.copy_from_iter(&mut pi) != PI_LEN {
-                return Err(EFAULT);
-            }
-            protocol = frame::pi_protocol(pi);
-        }
-        let mut header = Header::ZERO;
-        let mut header_len = 0;
         // Taken once: it may change meanwhile.
         let size = dev.header_size();
-        if flags & flags::VNET_HDR != 0 {
-            (header, header_len) = vnet::read(size, flags, from)?;
-            len -= size as usize;
-        }
-        if Kind::of(flags) == Kind::Tap
-            && (len < ETH_HLEN || (header_len != 0 && header_len < ETH_HLEN))
-        {
-            return Err(EINVAL);
-        }
-        let written = Written {
+        let mut written = Written {
             flags,
-            protocol,
-            header,
-            header_len,
+            protocol: (uapi::ETH_P_IP as u16).to_be(),
+            header: Header::ZERO,
+            header_len: 0,
             tunnels: vnet::tunnels(size),
-            len,
+            len: total,
             nonblocking,
             more,
             frags: queue.backlog.builds_frags(),
         };
+
+        if flags & flags::NO_PI == 0 {
+            written.len = total.checked_sub(PI_LEN).ok_or(EINVAL)?;
+            let mut pi = [0; PI_LEN];
+            if from.copy_from_iter(&mut pi) != PI_LEN {
+                return Err(EFAULT);
+            }
+            written.protocol = frame::pi_protocol(pi);
+        }
+        if flags & flags::VNET_HDR != 0 {
+            (written.header, written.header_len) = vnet::read(size, flags, from)?;
+            written.len -= size as usize;
+        }
+        let too_short = |len| len < ETH_HLEN;
+        if written.kind() == Kind::Tap
+            && (too_short(written.len)
+                || (written.header_len != 0 && too_short(written.header_len)))
+        {
+            return Err(EINVAL);
+        }
 
         Self::build(dev, queue, from, &offer, &written)
             .and_then(|made| match made {
@@ -298,7 +297,9 @@ impl Tun {
     ) -> Result<Option<Made>, Refused> {
         let expected = dev.xdp.is_set();
         let pad = if expected { pad + xdp::HEADROOM } else { pad };
-        let mut buff = Buff::read(from, written.len, pad).map_err(Refused::without_frame)?;
+        let mut place = Place::new();
+        let mut buff =
+            Buff::read(&mut place, from, written.len, pad).map_err(Refused::without_frame)?;
         // Segments are for the program to see when there is a buffer; so is a frame for which
         // nobody left room.
         let seen = expected && !written.header.is_segmented();
@@ -317,6 +318,7 @@ impl Tun {
     }
 
     /// Runs the program, if there still is one. `None` where it took the frame.
+    #[inline]
     fn run_native<'a>(
         dev: &Device<Self>,
         queue: &'a Sock<Queue>,

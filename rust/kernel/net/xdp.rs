@@ -31,7 +31,10 @@ use core::{
 mod buff;
 mod frame;
 
-pub use buff::Buff;
+pub use buff::{
+    Buff,
+    Place, //
+};
 pub use frame::{
     Frame,
     XmitBatch, //

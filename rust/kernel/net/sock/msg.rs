@@ -280,7 +280,7 @@ pub struct Built<'a> {
     _msg: PhantomData<&'a mut ()>,
 }
 
-impl Built<'_> {
+impl<'a> Built<'a> {
     /// The length of the frame.
     #[inline]
     pub fn len(&self) -> usize {
@@ -314,17 +314,21 @@ impl Built<'_> {
 
     /// The frame, for programs to run on, or to become a socket buffer.
     #[inline]
-    pub fn into_buff<'q>(self) -> Buff<'q> {
+    pub fn into_buff<'q>(self) -> Buff<'q>
+    where
+        'a: 'q,
+    {
         let kept = ManuallyDrop::new(self);
-        // SAFETY: By the type invariants the fragment is ours, and it is given up here.
-        unsafe { Buff::from_page(kept.xdp.as_ptr().read()) }
+        // SAFETY: By the type invariants the description and the fragment are ours, and given up
+        // here.
+        unsafe { Buff::from_page(kept.xdp) }
     }
 }
 
 impl Drop for Built<'_> {
     fn drop(&mut self) {
         // SAFETY: By the type invariants the fragment is ours.
-        drop(unsafe { Buff::from_page(self.xdp.as_ptr().read()) });
+        drop(unsafe { Buff::from_page(self.xdp) });
     }
 }
 
