@@ -13,86 +13,21 @@
  *	Prints what was sent, read, and missing by number, then what the device
  *	counted as dropped.
  *
- *   tunbench xdp DROP|TX MILLISECONDS
- *	Makes TAP device "bench" with a native XDP program that drops what is
- *	written, or sends it back, and writes frames of 64 bytes for the given time;
- *	what comes back is read. Prints frames per second.
- *
  * With IFF_VNET_HDR in FLAGS, copy allows all segmentation offloads.
  *
  * KIND is tun or tap, FLAGS a number that goes into the flags of TUNSETIFF, such
  * as 0x80 for backpressure. The reader runs on CPU 0, the sender on the last.
  */
-#define _GNU_SOURCE
+#include "tunbench.h"
+
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/bpf.h>
-#include <linux/if_link.h>
-#include <linux/if_tun.h>
-#include <net/if.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
-#define NAME "bench"
 #define PAYLOAD 1400
 #define PORT 7000
-
-static void die(const char *format, ...)
-{
-	int error = errno;
-	va_list args;
-
-	va_start(args, format);
-	fprintf(stderr, "tunbench: ");
-	vfprintf(stderr, format, args);
-	fprintf(stderr, ": %s\n", strerror(error));
-	va_end(args);
-	exit(1);
-}
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		die("cannot run on CPU %d", cpu);
-}
-
-static int tun_open(const char *kind, int flags)
-{
-	struct ifreq ifr = {};
-	int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd < 0)
-		die("/dev/net/tun");
-	strcpy(ifr.ifr_name, NAME);
-	ifr.ifr_flags = IFF_NO_PI | flags;
-	ifr.ifr_flags |= strcmp(kind, "tap") ? IFF_TUN : IFF_TAP;
-	if (ioctl(fd, TUNSETIFF, &ifr))
-		die("TUNSETIFF %s 0x%x", kind, flags);
-	if (ioctl(fd, TUNGETIFF, &ifr))
-		die("TUNGETIFF");
-	if ((ifr.ifr_flags & flags) != flags) {
-		errno = EINVAL;
-		die("the device has flags 0x%x, not 0x%x", ifr.ifr_flags, flags);
-	}
-	return fd;
-}
 
 static void allow_offloads(int fd, int flags)
 {
@@ -162,14 +97,6 @@ static int copy(char **arg)
 
 static atomic_int done;
 static uint64_t sent;
-
-static uint64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000ull + ts.tv_nsec / 1000;
-}
 
 static void *sender(void *arg)
 {
@@ -271,55 +198,13 @@ static int loss(char **arg)
 	return 0;
 }
 
-static int xdp(char **arg)
-{
-	struct bpf_insn insns[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	union bpf_attr load = {
-		.prog_type = BPF_PROG_TYPE_XDP,
-		.insns = (uintptr_t)insns,
-		.insn_cnt = 2,
-		.license = (uintptr_t)"GPL",
-	};
-	union bpf_attr link = { .link_create.attach_type = BPF_XDP };
-	char out[64] = "\2\0\0\0\0\2\2\0\0\0\0\1\x88\xb5", in[100];
-	int tx = !strcmp(arg[0], "TX"), fd = tun_open("tap", 0), i;
-	uint64_t start, end, frames = 0;
-
-	pin(0);
-	insns[0].imm = tx ? XDP_TX : XDP_DROP;
-	link.link_create.prog_fd = syscall(__NR_bpf, BPF_PROG_LOAD, &load, sizeof(load));
-	link.link_create.target_ifindex = if_nametoindex(NAME);
-	link.link_create.flags = XDP_FLAGS_DRV_MODE;
-	if (syscall(__NR_bpf, BPF_LINK_CREATE, &link, sizeof(link)) < 0)
-		die("cannot attach an XDP program");
-	start = now_us();
-	end = start + 1000 * strtoull(arg[1], NULL, 0);
-	while (now_us() < end) {
-		for (i = 0; i < 64; i++)
-			if (write(fd, out, sizeof(out)) != sizeof(out))
-				die("write");
-		for (i = 0; tx && i < 64; i++)
-			if (read(fd, in, sizeof(in)) != sizeof(out))
-				die("read");
-		frames += 64;
-	}
-	printf("%llu\n", (unsigned long long)(frames * 1000000 / (now_us() - start)));
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
-	if (argc == 4 && !strcmp(argv[1], "xdp"))
-		return xdp(argv + 2);
 	if (argc == 6 && !strcmp(argv[1], "copy"))
 		return copy(argv + 2);
 	if (argc == 7 && !strcmp(argv[1], "loss"))
 		return loss(argv + 2);
 	fprintf(stderr, "usage: tunbench copy KIND FLAGS NS_A NS_B\n"
-			"       tunbench loss KIND FLAGS RING MILLISECONDS WAIT_US\n"
-			"       tunbench xdp DROP|TX MILLISECONDS\n");
+			"       tunbench loss KIND FLAGS RING MILLISECONDS WAIT_US\n");
 	return 2;
 }
