@@ -29,6 +29,8 @@
 
 #define BURST 64
 #define LEN 64
+/* Of a virtio-net header that says nothing. */
+#define HEADER 10
 
 /* From and to nobody, of a type that nobody wants. */
 static char tap_frame[LEN] = "\2\0\0\0\0\2\2\0\0\0\0\1\x88\xb5";
@@ -36,23 +38,26 @@ static char tap_frame[LEN] = "\2\0\0\0\0\2\2\0\0\0\0\1\x88\xb5";
 static char tun_frame[LEN] = "\x45";
 
 static char *frame;
+/* What is written and read: a header, if there is one, and the frame. */
+static char record[HEADER + LEN];
+static int record_len = LEN;
 
 static void write_burst(int fd)
 {
 	int i;
 
 	for (i = 0; i < BURST; i++)
-		if (write(fd, frame, LEN) != LEN)
+		if (write(fd, record, record_len) != record_len)
 			die("write");
 }
 
 static void read_burst(int fd)
 {
-	char in[LEN + 1];
+	char in[sizeof(record) + 1];
 	int i;
 
 	for (i = 0; i < BURST; i++)
-		if (read(fd, in, sizeof(in)) != LEN)
+		if (read(fd, in, sizeof(in)) != record_len)
 			die("read");
 }
 
@@ -111,7 +116,7 @@ int main(int argc, char **argv)
 	const char *kind = xdp ? "tap" : argv[2];
 	int back = xdp && !strcmp(argv[2], "TX");
 	uint64_t start, end, frames = 0;
-	int fd, socket_fd, i;
+	int fd, socket_fd, flags, i;
 
 	if (!writes && !reads && !xdp) {
 		fprintf(stderr, "usage: tunstep write KIND FLAGS MILLISECONDS\n"
@@ -121,7 +126,11 @@ int main(int argc, char **argv)
 	}
 	pin(0);
 	frame = strcmp(kind, "tap") ? tun_frame : tap_frame;
-	fd = tun_open(kind, xdp ? 0 : strtol(argv[3], NULL, 0));
+	flags = xdp ? 0 : strtol(argv[3], NULL, 0);
+	if (flags & IFF_VNET_HDR)
+		record_len += HEADER;
+	memcpy(record + record_len - LEN, frame, LEN);
+	fd = tun_open(kind, flags);
 	if (xdp)
 		attach_xdp(back ? XDP_TX : XDP_DROP);
 	socket_fd = up(fd);

@@ -207,10 +207,6 @@ impl<T: Private> Frame<'_, T> {
     /// Gives the buffer back with the reason: `EIO` where the device is down, `EBUSY` where the
     /// context takes none, `ENOMEM` where the headers do not lie in one piece.
     pub fn deliver_frags(self, backlog: &Backlog) -> Result<(), (SkBuff, Error)> {
-        let _rcu = rcu::read_lock();
-        if !self.dev.is_up() {
-            return Err((self.skb, EIO));
-        }
         backlog.deliver_frags(self.dev, self.skb)
     }
 

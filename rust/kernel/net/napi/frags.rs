@@ -22,7 +22,8 @@ use crate::{
             SkBuff, //
         }, //
     },
-    prelude::*, //
+    prelude::*,
+    sync::rcu, //
 };
 use core::ptr::{
     null_mut,
@@ -84,15 +85,20 @@ impl Backlog {
 
     /// Hands a frame, whose Ethernet header was taken off, to GRO.
     ///
-    /// Gives it back with `EBUSY` where the context is disabled or has its turn, with `ENOMEM`
-    /// where its headers do not lie in one piece, and with `EINVAL` where it was not built here.
-    /// Process context; the device is up, under RCU.
+    /// Gives it back with `EIO` where the device is down, with `EBUSY` where the context is disabled
+    /// or has its turn, with `ENOMEM` where its headers do not lie in one piece, and with `EINVAL`
+    /// where it was not built here. Process context, may sleep.
     pub(in crate::net) fn deliver_frags<T: Private>(
         &self,
         dev: &Device<T>,
         skb: SkBuff,
     ) -> Result<(), (SkBuff, Error)> {
         let owner = self.frags.lock();
+        // Not before: to lock may sleep.
+        let _rcu = rcu::read_lock();
+        if !dev.is_up() {
+            return Err((skb, EIO));
+        }
         if owner.0 != dev.as_raw() {
             return Err((skb, EBUSY));
         }
