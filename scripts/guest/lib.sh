@@ -29,6 +29,7 @@ load() {
 	esac
 	unload
 	insmod "$module"
+	export TUN_MODULE=$module
 	# The kernel makes the node, a thread of its own does it.
 	wait_for test -c /dev/net/tun
 }

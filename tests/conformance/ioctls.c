@@ -4,6 +4,9 @@
  */
 #include "tun.h"
 
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+
 TEST_F(u, IOC_01)
 {
 	self->fd = tun(0);
@@ -451,6 +454,69 @@ TEST_F(u, LIF_16__EDGE_69)
 	EXPECT_EQ(0, iff(other, "u0", type));
 	EXPECT_EQ(777, ifindex("u0"));
 	close(other);
+}
+
+static void *attaches(void *arg)
+{
+	struct { int fd; struct sock_fprog prog; } *job = arg;
+
+	return (void *)R(ioctl(job->fd, TUNATTACHFILTER, &job->prog));
+}
+
+static void *asks(void *arg)
+{
+	return (void *)(long)get_iff(*(int *)arg, NULL);
+}
+
+/* While one request waits for its caller's memory, which others wait for it? */
+TEST_F(u, IOC_04)
+{
+	struct sock_filter accept = BPF_STMT(BPF_RET | BPF_K, 0xffff);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct { int fd; struct sock_fprog prog; } job;
+	struct uffdio_copy copy = { .len = 4096 };
+	unsigned char page[4096] __attribute__((aligned(4096))) = {};
+	pthread_t attacher, asker;
+	struct timespec soon;
+	struct uffd_msg msg;
+	unsigned int features;
+	int uffd, other;
+	void *result;
+
+	uffd = syscall(__NR_userfaultfd, 0);
+	if (uffd < 0)
+		SKIP(return, "no userfaultfd: %d", errno);
+	MAKE(IFF_TAP | IFF_NO_PI);
+	other = tun(0);
+	ASSERT_EQ(0, R(ioctl(uffd, UFFDIO_API, &api)));
+	reg.range.start = (unsigned long)mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+					      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	reg.range.len = 4096;
+	ASSERT_EQ(0, R(ioctl(uffd, UFFDIO_REGISTER, &reg)));
+	job.fd = self->fd;
+	job.prog.len = 1;
+	job.prog.filter = (void *)(unsigned long)reg.range.start;
+	ASSERT_EQ(0, pthread_create(&attacher, NULL, attaches, &job));
+	ASSERT_EQ(sizeof(msg), R(read(uffd, &msg, sizeof(msg))));
+	/* These two take no lock. */
+	EXPECT_EQ(0, R(ioctl(other, TUNGETFEATURES, &features)));
+	EXPECT_LE(0, R(ioctl(self->fd, SIOCGSKNS)));
+	/* This one does. */
+	ASSERT_EQ(0, pthread_create(&asker, NULL, asks, &self->fd));
+	clock_gettime(CLOCK_REALTIME, &soon);
+	soon.tv_nsec += 300000000;
+	soon.tv_sec += soon.tv_nsec / 1000000000;
+	soon.tv_nsec %= 1000000000;
+	EXPECT_EQ(ETIMEDOUT, pthread_timedjoin_np(asker, &result, &soon));
+	memcpy(page, &accept, sizeof(accept));
+	copy.dst = reg.range.start;
+	copy.src = (unsigned long)page;
+	ASSERT_EQ(0, R(ioctl(uffd, UFFDIO_COPY, &copy)));
+	pthread_join(attacher, &result);
+	EXPECT_EQ(0, (long)result);
+	pthread_join(asker, &result);
+	EXPECT_LE(0, (long)result);
 }
 
 TEST_HARNESS_MAIN

@@ -174,11 +174,15 @@ static void *takes(void *arg)
 {
 	struct two *two = arg;
 	char data[2000];
+	long r;
 	int i;
 
-	while (!atomic_load(&over))
-		for (i = 0; i < 2; i++)
-			may_be(R(read(two->fd[i], data, sizeof(data))), 60, -EBADFD);
+	while (!atomic_load(&over)) {
+		for (i = 0; i < 2; i++) {
+			r = R(read(two->fd[i], data, sizeof(data)));
+			may_be(r > 0 ? 0 : r, 0, -EBADFD);
+		}
+	}
 	return NULL;
 }
 
@@ -461,9 +465,9 @@ static void *filters(void *arg)
 	int i;
 
 	for (i = 0; !atomic_load(&over); i++) {
-		/* The one that is sent to is in each of them, somewhere. */
-		memset(filter.addr, 0, sizeof(filter.addr));
-		memcpy(filter.addr[i % 3], "\2\0\0\0\0\2", ETH_ALEN);
+		/* The one that is sent to keeps its place; who moves may be missed. */
+		memset(filter.addr, i, sizeof(filter.addr));
+		memcpy(filter.addr[1], "\2\0\0\0\0\2", ETH_ALEN);
 		may_be(R(ioctl(two->fd[0], TUNSETTXFILTER, &filter)), 3, 3);
 	}
 	return NULL;
@@ -478,7 +482,7 @@ static void *must_arrive(void *arg)
 	while (!atomic_load(&over)) {
 		frame(data, 60, 0);
 		if (send(fd, data, 60, 0) == 60)
-			may_be(read(two->fd[0], data, sizeof(data)), 60, 60);
+			may_be(read(two->fd[0], data, sizeof(data)) == 60, true, true);
 	}
 	close(fd);
 	return NULL;
@@ -574,16 +578,18 @@ TEST_F(u, LCK_19)
 	EXPECT_EQ(0, atomic_load(&wrong));
 }
 
-/* A segmentation that there is not. */
+/* A checksum over what is none of its business. */
 static void *malformed(void *arg)
 {
 	struct {
 		struct virtio_net_hdr header;
 		unsigned char data[60];
-	} __attribute__((packed)) out = { .header.gso_type = 0x7f };
+	} __attribute__((packed)) out = {
+		.header = { .flags = VIRTIO_NET_HDR_F_NEEDS_CSUM, .csum_start = 10 },
+	};
 	struct two *two = arg;
 
-	frame(out.data, sizeof(out.data), 0);
+	packet(out.data, sizeof(out.data));
 	while (!atomic_load(&over)) {
 		may_be(R(write(two->fd[0], &out, sizeof(out))), -EINVAL, -EINVAL);
 		atomic_fetch_add(&two->done[0], 1);
@@ -595,7 +601,7 @@ TEST_F(u, LCK_21)
 {
 	struct two two = {};
 
-	MAKE(IFF_TAP | IFF_NO_PI | IFF_VNET_HDR);
+	MAKE(SOME | IFF_VNET_HDR);
 	two.fd[0] = self->fd;
 	UP();
 	TOGETHER(&two, malformed, malformed, malformed);

@@ -42,6 +42,10 @@
 
 #include "kselftest_harness.h"
 
+/* Seconds: a kernel that watches itself takes its time. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT 180
+
 /* The result, or the errno as a negative number. */
 #define R(expression)						\
 ({								\

@@ -97,6 +97,35 @@ TEST_F(u, XDP_04_adjust)
 	close(s);
 }
 
+/* How far a program can move the start: what a driver leaves, less what the core keeps. */
+TEST_F(u, RX_03)
+{
+	unsigned char buf[100], seen[500];
+	int s, link, by;
+
+	MAKE(TAP);
+	UP();
+	s = raw("u0", ETH_P_ALL);
+	for (by = 279; by < 283; by++) {
+		struct bpf_insn insns[] = {
+			MOV(BPF_REG_2, -by),
+			CALL(BPF_FUNC_xdp_adjust_head),
+			MOV(BPF_REG_0, XDP_PASS),
+			EXIT,
+		};
+
+		link = attach_xdp(load_program(BPF_PROG_TYPE_XDP, insns, 4), "u0",
+				  XDP_FLAGS_DRV_MODE);
+		ASSERT_LE(0, link);
+		frame(buf, 60, 1);
+		EXPECT_EQ(60, R(write(self->fd, buf, 60)));
+		/* 64 and 256 in front of the frame, 40 for struct xdp_frame. */
+		EXPECT_EQ(by <= 280 ? 60 + by : 60, R(recv(s, seen, 500, 0))) TH_LOG("%d", by);
+		close(link);
+	}
+	close(s);
+}
+
 /* Sent back: to be read again. Without packet information, and counted so. */
 TEST_F(u, XDP_08__CHR_22__STA_02__BP_22__MQ_13__TXP_12)
 {
