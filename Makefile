@@ -30,11 +30,15 @@ kunit: ## the KUnit suites under UML, C and Rust side by side: build/kunit.json
 	@scripts/kunit
 
 conformance: build ## every row of docs/parity.md on both drivers: build/conformance.json
+	@scripts/build debug
 	@scripts/conformance
 
 bench: kunit build ## the first figures: build/bench/kthread.json
 	@scripts/build calls
 	@scripts/bench
+
+steps: build ## instructions a frame by each way, and TCP with offloads: build/bench/steps.json
+	@scripts/steps
 
 shell: build ## a shell in a booted guest with our driver loaded
 	@scripts/shell
@@ -55,4 +59,4 @@ unintegrate: ## takes it out again, to the byte
 clean: ## what was built here; the cache stays
 	rm -rf build
 
-.PHONY: help setup build demo test kunit conformance bench shell load-check lint integrate unintegrate clean
+.PHONY: help setup build demo test kunit conformance bench steps shell load-check lint integrate unintegrate clean

@@ -545,6 +545,15 @@ static void tun_test_peek_len(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, TUN_TEST_LEN, tun_test_read(test, 0));
 }
 
+/* No lock of the device's own goes around its operations. */
+static void tun_test_rtnl_alone(struct kunit *test)
+{
+	struct tun_test *t = test->priv;
+
+	tun_test_create(test, BP, 4);
+	KUNIT_EXPECT_FALSE(test, netdev_need_ops_lock(t->dev));
+}
+
 static struct kunit_case tun_test_cases[] = {
 	KUNIT_CASE_PARAM(tun_test_stops_with_last_slot, tun_test_len_gen_params),
 	KUNIT_CASE_PARAM(tun_test_wakes_at_half_or_empty, tun_test_len_gen_params),
@@ -571,6 +580,7 @@ static struct kunit_case tun_test_cases[] = {
 	KUNIT_CASE(tun_test_deleted),
 	KUNIT_CASE(tun_test_exports),
 	KUNIT_CASE(tun_test_peek_len),
+	KUNIT_CASE(tun_test_rtnl_alone),
 	{}
 };
 

@@ -22,6 +22,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/skbuff.h>
 #include <net/net_namespace.h>
+#include <net/netdev_lock.h>
 #include <net/rtnetlink.h>
 #include <net/sch_generic.h>
 #include <net/sock.h>

@@ -335,6 +335,62 @@ static void tun_vhost_preloaded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 4, tun_vhost_freed);
 }
 
+/* A frame without a socket buffer: the header's own functions tell it and free it. */
+static void tun_vhost_frame(struct kunit *test)
+{
+	struct tun_test *t = test->priv;
+	struct xdp_frame *frame;
+	struct page *page;
+	void *ptr;
+
+	tun_test_create(test, IFF_TAP | IFF_NO_PI | IFF_BACKPRESSURE, 4);
+	page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	frame = page_address(page);
+	frame->data = frame + 1;
+	frame->len = TUN_TEST_LEN;
+	frame->frame_sz = PAGE_SIZE;
+	frame->mem_type = MEM_TYPE_PAGE_SHARED;
+	local_bh_disable();
+	rcu_read_lock();
+	KUNIT_EXPECT_EQ(test, 1, t->dev->netdev_ops->ndo_xdp_xmit(t->dev, 1, &frame,
+								  XDP_XMIT_FLUSH));
+	rcu_read_unlock();
+	local_bh_enable();
+	ptr = ptr_ring_consume(tun_test_ring(test, 0));
+	KUNIT_ASSERT_TRUE(test, tun_is_xdp_frame(ptr));
+	KUNIT_EXPECT_PTR_EQ(test, frame, tun_ptr_to_xdp(ptr));
+	KUNIT_EXPECT_PTR_EQ(test, ptr, tun_xdp_to_ptr(frame));
+	get_page(page);
+	tun_ptr_free(ptr);
+	KUNIT_EXPECT_EQ(test, 1, page_count(page));
+	put_page(page);
+}
+
+/* What waits in the error queue goes with the device, as the ring's frames do. */
+static void tun_vhost_errors(struct kunit *test)
+{
+	struct tun_test *t = test->priv;
+	struct socket *sock;
+	struct sk_buff *skb;
+
+	tun_test_create(test, TUN_TEST_BP, 4);
+	sock = tun_get_socket(t->files[0]);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sock);
+	skb = alloc_skb(64, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	tun_vhost_freed = 0;
+	skb->destructor = tun_vhost_destructor;
+	skb_queue_tail(&sock->sk->sk_error_queue, skb);
+	dev_put(t->dev);
+	rtnl_lock();
+	t->dev->rtnl_link_ops->dellink(t->dev, NULL);
+	t->dev = NULL;
+	rtnl_unlock();
+	KUNIT_EXPECT_EQ(test, 1, tun_vhost_freed);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&sock->sk->sk_error_queue));
+}
+
 static void tun_vhost_unattached(struct kunit *test)
 {
 	struct xdp_buff xdp;
@@ -351,6 +407,8 @@ static void tun_vhost_unattached(struct kunit *test)
 }
 
 static struct kunit_case tun_vhost_cases[] = {
+	KUNIT_CASE(tun_vhost_frame),
+	KUNIT_CASE(tun_vhost_errors),
 	KUNIT_CASE(tun_vhost_unattached),
 	KUNIT_CASE(tun_vhost_batch),
 	KUNIT_CASE(tun_vhost_batch_napi),
