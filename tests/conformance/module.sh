@@ -61,7 +61,7 @@ comes_and_goes() {
 	insmod "$module" || return
 	[ -e /sys/class/misc/tun ] && [ "$(cat /sys/class/misc/tun/dev)" = 10:200 ] || return
 	# The kind is known again, and makes no devices so.
-	ip link add u0 type tun 2>&1 | grep -q 'Operation not supported\|Invalid argument'
+	ip link add u0 type tun 2>&1 | grep -q 'creation via rtnetlink is not supported'
 }
 
 check MOD_01 symbols
