@@ -33,7 +33,7 @@ static int prepare(void)
 	char path[128];
 	unsigned int i;
 
-	for (i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+	for (i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
 		snprintf(path, sizeof(path), "/sys/kernel/debug/%s", settings[i][0]);
 		if (set_file(path, settings[i][1]))
 			return -1;
@@ -86,8 +86,12 @@ do {										\
 #define SOME_FAILED() EXPECT_LT(1, runs)
 
 #define NO_MEMORY(result)							\
-	EXPECT_TRUE((result) >= 0 || (result) == -ENOMEM)			\
-		TH_LOG("%ld", (long)(result))
+do {										\
+	long __result = (result);						\
+										\
+	EXPECT_TRUE(__result >= 0 || __result == -ENOMEM)			\
+		TH_LOG("%ld", __result);					\
+} while (0)
 
 #define NEEDS_FAULTS()								\
 do {										\
@@ -301,7 +305,9 @@ TEST_F(u, CHR_35__RX_06__napi)
 	MAKE(IFF_TAP | IFF_NO_PI | IFF_NAPI | IFF_NAPI_FRAGS);
 	UP();
 	frame(data, sizeof(data), 0);
-	FAILING(r, writev(self->fd, vec, 3), EXPECT_TRUE(r == 200 || r == -ENOMEM) TH_LOG("%ld", r););
+	FAILING(r, writev(self->fd, vec, 3),
+		EXPECT_TRUE(r == 200 || r == -ENOMEM) TH_LOG("%ld", r);
+	);
 	SOME_FAILED();
 	EXPECT_EQ(200, r);
 }

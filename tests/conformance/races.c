@@ -45,7 +45,7 @@ static void together(void *(*const *functions)(void *), int count, void *arg)
 do {										\
 	void *(*const __functions[])(void *) = { __VA_ARGS__ };			\
 										\
-	together(__functions, sizeof(__functions) / sizeof(__functions[0]), arg); \
+	together(__functions, sizeof(__functions) / sizeof(*__functions), arg); \
 } while (0)
 
 /* Is @result one that may be? The first that may not is kept. */
@@ -505,11 +505,11 @@ static void *pieces(void *arg)
 	struct two *two = arg;
 	unsigned char data[210];
 	struct iovec vec[3] = { { data, 60 }, { data + 60, 70 }, { data + 130, 80 } };
-	static atomic_int next;
-	int number = 1 + atomic_fetch_add(&next, 1) % 200;
+	int number;
 	long r;
 
 	frame(data, sizeof(data), 0);
+	number = 1 + atomic_fetch_add(&two->done[2], 1);
 	memset(data + 14, number, sizeof(data) - 14);
 	while (!atomic_load(&over)) {
 		r = R(writev(two->fd[0], vec, 3));

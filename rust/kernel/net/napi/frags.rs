@@ -85,9 +85,9 @@ impl Backlog {
 
     /// Hands a frame, whose Ethernet header was taken off, to GRO.
     ///
-    /// Gives it back with `EIO` where the device is down, with `EBUSY` where the context is disabled
-    /// or has its turn, with `ENOMEM` where its headers do not lie in one piece, and with `EINVAL`
-    /// where it was not built here. Process context, may sleep.
+    /// Gives it back with `EIO` where the device is down, with `EBUSY` where the context is
+    /// disabled or has its turn, with `ENOMEM` where its headers do not lie in one piece, and with
+    /// `EINVAL` where it was not built here. Process context, may sleep.
     pub(in crate::net) fn deliver_frags<T: Private>(
         &self,
         dev: &Device<T>,

@@ -226,7 +226,12 @@ impl<'a> Buff<'a> {
     #[inline]
     fn size(&self) -> u32 {
         // SAFETY: By the type invariants; whichever way the union was written, this is the size.
-        unsafe { (*self.raw.as_ptr()).__bindgen_anon_1.__bindgen_anon_1.frame_sz }
+        unsafe {
+            (*self.raw.as_ptr())
+                .__bindgen_anon_1
+                .__bindgen_anon_1
+                .frame_sz
+        }
     }
 
     /// Is it empty?
@@ -438,7 +443,10 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        assert_eq!(read(&mut Place::new(), &mut [0; 64], 4096).err(), Some(EINVAL));
+        assert_eq!(
+            read(&mut Place::new(), &mut [0; 64], 4096).err(),
+            Some(EINVAL)
+        );
         assert!(Buff::fits(0, 0));
         assert!(!Buff::fits(4096, 0));
     }
