@@ -21,18 +21,27 @@ need_root() {
 }
 
 # step NAME COMMAND...: runs a command, shows how long it took, keeps its
-# output in build/log/NAME.log and shows the end of it when it fails.
+# output in build/log/NAME.log and shows the end of it when it fails, or only what
+# it stopped with.
 step() {
-	local name=$1 start=$SECONDS log
+	local name=$1 start=$SECONDS log status=0 last
 	shift
 	log=$OUT/log/$(tr -c "a-zA-Z0-9\n" - <<<"$name").log
 	mkdir -p "$OUT/log"
 	printf '%-28s ' "$name"
-	if "$@" >"$log" 2>&1 </dev/null 9>&-; then
+	# Not as a condition: in those no error ends a function.
+	(set -e; "$@") >"$log" 2>&1 </dev/null 9>&- &
+	wait $! || status=$?
+	if [ $status = 0 ]; then
 		printf 'ok    %4d s\n' $((SECONDS - start))
-	else
-		printf 'FAIL  %4d s\n' $((SECONDS - start))
-		tail -n 30 "$log" >&2
-		die "step '$name' failed: the whole output is in ${log#"$REPO"/}"
+		return
 	fi
+	printf 'FAIL  %4d s\n' $((SECONDS - start))
+	last=$(tail -n 1 "$log")
+	if [[ $last == "${0##*/}: "* ]]; then
+		printf '%s\n' "$last" >&2
+		exit 1
+	fi
+	tail -n 30 "$log" >&2
+	die "step '$name' failed: the whole output is in ${log#"$REPO"/}"
 }

@@ -179,20 +179,21 @@ static void *sender(void *arg)
 static void *admin(void *arg)
 {
 	static const int lens[] = { 0, 1, 2, 10, 100, 500, 1000 };
-	unsigned int seed = 7;
+	unsigned int seed = 7, turn;
 
 	(void)arg;
-	while (!atomic_load(&done)) {
+	/* In turns, so that each has had one where the kernel is slow, too. */
+	for (turn = 0; !atomic_load(&done); turn++) {
 		struct ifreq ifr = {};
 
 		usleep(3000 + rnd(&seed, 20000));
-		switch (rnd(&seed, 12)) {
-		case 0:
+		switch (turn % 12) {
+		case 2:
 			if (!system("ip link del " NAME " 2>/dev/null"))
 				atomic_fetch_add(&deletions, 1);
 			break;
 		case 1:
-		case 2:
+		case 7:
 			up(0);
 			usleep(rnd(&seed, 3000));
 			up(1);
