@@ -312,6 +312,30 @@ TEST_F(u, VHO_20)
 	vhost_close(&v);
 }
 
+/* A device that is down receives nothing; C's does, from vhost-net alone. */
+TEST_F(u, EDGE_72)
+{
+	unsigned char data[VQ_BUF];
+	struct vhost v;
+	int i;
+
+	START(&v, TAP);
+	ASSERT_EQ(0, link_up("u0", 0));
+	for (i = 0; i < 3; i++)
+		vhost_put(&v, i, NULL, data, numbered(data, 100, i));
+	vq_kick(&v.vq[1]);
+	for (i = 0; i < 3; i++)
+		EXPECT_LE(0, vq_take(&v.vq[1], NULL, 2000));
+	EXPECT_EQ(0, stat_of("rx_packets"));
+	/* Up again, it does. */
+	UP();
+	vhost_put(&v, 0, NULL, data, numbered(data, 100, 0));
+	vq_kick(&v.vq[1]);
+	EXPECT_LE(0, vq_take(&v.vq[1], NULL, 2000));
+	EXPECT_EQ(1, stat_of("rx_packets"));
+	vhost_close(&v);
+}
+
 static atomic_bool over;
 
 static void *receives(void *arg)
