@@ -205,6 +205,18 @@ static void two_queues(struct __test_metadata *_metadata, struct two *two, int f
 	UP();
 }
 
+/* The functions on a device of two queues, none of which sees what may not be. */
+#define ON_TWO_QUEUES(flags, ...)						\
+do {										\
+	struct two __two = {};							\
+										\
+	two_queues(_metadata, &__two, flags);					\
+	TOGETHER(&__two, __VA_ARGS__);						\
+	EXPECT_EQ(0, atomic_load(&wrong));					\
+	close(__two.fd[1]);							\
+	close(__two.fd[0]);							\
+} while (0)
+
 /* A queue comes and goes under senders, a reader and a program. */
 static void moving_queue(struct __test_metadata *_metadata, int flags)
 {
@@ -265,13 +277,7 @@ static void *napi_writes(void *arg)
 
 TEST_F(u, LCK_05)
 {
-	struct two two = {};
-
-	two_queues(_metadata, &two, IFF_TUN | IFF_NO_PI | IFF_NAPI);
-	TOGETHER(&two, parks, napi_writes, napi_writes);
-	EXPECT_EQ(0, atomic_load(&wrong));
-	close(two.fd[1]);
-	close(two.fd[0]);
+	ON_TWO_QUEUES(IFF_TUN | IFF_NO_PI | IFF_NAPI, parks, napi_writes, napi_writes);
 }
 
 static void *tap_writes(void *arg)
@@ -304,13 +310,7 @@ static void *programs(void *arg)
 
 TEST_F(u, LCK_18)
 {
-	struct two two = {};
-
-	two_queues(_metadata, &two, IFF_TAP | IFF_NO_PI);
-	TOGETHER(&two, parks, programs, tap_writes, takes, floods);
-	EXPECT_EQ(0, atomic_load(&wrong));
-	close(two.fd[1]);
-	close(two.fd[0]);
+	ON_TWO_QUEUES(IFF_TAP | IFF_NO_PI, parks, programs, tap_writes, takes, floods);
 }
 
 /* With room for one frame each is waited for, in both directions. */
@@ -382,13 +382,7 @@ static void *bounces(void *arg)
 
 static void ordered(struct __test_metadata *_metadata, int flags)
 {
-	struct two two = {};
-
-	two_queues(_metadata, &two, flags);
-	TOGETHER(&two, resizes, bounces, parks, takes, floods, floods);
-	EXPECT_EQ(0, atomic_load(&wrong));
-	close(two.fd[1]);
-	close(two.fd[0]);
+	ON_TWO_QUEUES(flags, resizes, bounces, parks, takes, floods, floods);
 }
 
 /* Both ends of every ring, the addresses, the queues: locks in an order. */
@@ -446,13 +440,7 @@ static void *teaches(void *arg)
 
 TEST_F(u, LCK_11)
 {
-	struct two two = {};
-
-	two_queues(_metadata, &two, IFF_TUN | IFF_NO_PI);
-	TOGETHER(&two, teaches, teaches, floods, takes, parks);
-	EXPECT_EQ(0, atomic_load(&wrong));
-	close(two.fd[1]);
-	close(two.fd[0]);
+	ON_TWO_QUEUES(IFF_TUN | IFF_NO_PI, teaches, teaches, floods, takes, parks);
 }
 
 static void *filters(void *arg)

@@ -153,41 +153,42 @@ TEST_F(u, VHO_10_transmit)
 	vhost_close(&v);
 }
 
-/* With a limit they come one by one, as from a program. */
+/* With a limit on the device's buffer they come one by one, as from a program. */
+static void limited(struct __test_metadata *_metadata, struct vhost *v, int fd, int limit,
+		    int bursts)
+{
+	int to;
+
+	ASSERT_EQ(0, set_int(fd, TUNSETSNDBUF, limit));
+	/* vhost-net looks at the limit when the backend is set. */
+	ASSERT_EQ(0, vhost_backend(v, 1, -1));
+	ASSERT_EQ(0, vhost_backend(v, 1, fd));
+	ASSERT_LE(0, to = raw("u0", PROTOCOL));
+	transmit(_metadata, v, to, bursts);
+	EXPECT_EQ(64 * bursts, stat_of("rx_packets"));
+	EXPECT_EQ(0, stat_of("rx_dropped"));
+	close(to);
+	vhost_close(v);
+}
+
 TEST_F(u, VHO_12_transmit)
 {
 	struct vhost v;
-	int to;
 
 	START(&v, TAP);
-	ASSERT_EQ(0, set_int(self->fd, TUNSETSNDBUF, 1 << 20));
-	/* It looks at the limit when the backend is set. */
-	ASSERT_EQ(0, vhost_backend(&v, 1, -1));
-	ASSERT_EQ(0, vhost_backend(&v, 1, self->fd));
-	ASSERT_LE(0, to = raw("u0", PROTOCOL));
-	transmit(_metadata, &v, to, 10);
-	EXPECT_EQ(640, stat_of("rx_packets"));
-	close(to);
-	vhost_close(&v);
+	limited(_metadata, &v, self->fd, 1 << 20, 10);
 }
 
-/* vhost-net waits where there is no room, and tries again: nothing is lost. */
+/*
+ * vhost-net waits where there is no room, and tries again: nothing is lost. Less than
+ * one burst takes, which a packet socket keeps until it is read.
+ */
 TEST_F(u, VHO_13)
 {
 	struct vhost v;
-	int to;
 
 	START(&v, TAP);
-	/* Less than one burst takes, which a packet socket keeps until it is read. */
-	ASSERT_EQ(0, set_int(self->fd, TUNSETSNDBUF, 4096));
-	ASSERT_EQ(0, vhost_backend(&v, 1, -1));
-	ASSERT_EQ(0, vhost_backend(&v, 1, self->fd));
-	ASSERT_LE(0, to = raw("u0", PROTOCOL));
-	transmit(_metadata, &v, to, 4);
-	EXPECT_EQ(256, stat_of("rx_packets"));
-	EXPECT_EQ(0, stat_of("rx_dropped"));
-	close(to);
-	vhost_close(&v);
+	limited(_metadata, &v, self->fd, 4096, 4);
 }
 
 /* A batch, a program that drops every frame or lets it pass, and one with segments. */
