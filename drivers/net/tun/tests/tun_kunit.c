@@ -480,11 +480,7 @@ static void tun_test_deleted(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, tun_test_ifreq(test, 2, TUNSETQUEUE,
 						IFF_DETACH_QUEUE));
 	tun_test_fill(test, 0, 4);
-	dev_put(t->dev);
-	rtnl_lock();
-	t->dev->rtnl_link_ops->dellink(t->dev, NULL);
-	t->dev = NULL;
-	rtnl_unlock();
+	tun_test_delete(test);
 
 	KUNIT_EXPECT_EQ(test, -EBADFD, tun_test_read(test, 0));
 	KUNIT_EXPECT_EQ(test, -EBADFD, tun_test_read(test, 1));

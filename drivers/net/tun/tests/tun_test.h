@@ -278,4 +278,16 @@ static inline void tun_test_exit(struct kunit *test)
 		tun_test_close(test, i);
 }
 
+/* Deletes the device under the files that are open on it. */
+static inline void tun_test_delete(struct kunit *test)
+{
+	struct tun_test *t = test->priv;
+
+	dev_put(t->dev);
+	rtnl_lock();
+	t->dev->rtnl_link_ops->dellink(t->dev, NULL);
+	t->dev = NULL;
+	rtnl_unlock();
+}
+
 #endif

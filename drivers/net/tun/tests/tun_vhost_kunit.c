@@ -312,7 +312,6 @@ static void *tun_vhost_entry(struct kunit *test)
 /* It comes with its ownership, and goes on every way out. */
 static void tun_vhost_preloaded(struct kunit *test)
 {
-	struct tun_test *t = test->priv;
 	void *last;
 
 	tun_test_create(test, TUN_TEST_BP, 4);
@@ -326,11 +325,7 @@ static void tun_vhost_preloaded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, tun_vhost_read(test, tun_vhost_entry(test), 0, 0, 0, NULL));
 	KUNIT_EXPECT_EQ(test, 3, tun_vhost_freed);
 	last = tun_vhost_entry(test);
-	dev_put(t->dev);
-	rtnl_lock();
-	t->dev->rtnl_link_ops->dellink(t->dev, NULL);
-	t->dev = NULL;
-	rtnl_unlock();
+	tun_test_delete(test);
 	KUNIT_EXPECT_EQ(test, -EBADFD, tun_vhost_read(test, last, 200, 200, 0, NULL));
 	KUNIT_EXPECT_EQ(test, 4, tun_vhost_freed);
 }
@@ -382,11 +377,7 @@ static void tun_vhost_errors(struct kunit *test)
 	tun_vhost_freed = 0;
 	skb->destructor = tun_vhost_destructor;
 	skb_queue_tail(&sock->sk->sk_error_queue, skb);
-	dev_put(t->dev);
-	rtnl_lock();
-	t->dev->rtnl_link_ops->dellink(t->dev, NULL);
-	t->dev = NULL;
-	rtnl_unlock();
+	tun_test_delete(test);
 	KUNIT_EXPECT_EQ(test, 1, tun_vhost_freed);
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&sock->sk->sk_error_queue));
 }
